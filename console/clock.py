@@ -146,3 +146,11 @@ def format_span(span: timedelta) -> str:
     if days >= 7:
         return f"{days} days"
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def format_seconds(span: timedelta) -> str:
+    """Format a length of time that may be short: `2.1 s`, `45 s`; from a minute on as `format_span`."""
+    seconds = max(0.0, span.total_seconds())
+    if seconds < 10:
+        return f"{min(seconds, 9.9):.1f} s"
+    return f"{int(seconds)} s" if seconds < 60 else format_span(span)

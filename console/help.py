@@ -97,6 +97,17 @@ TOPICS = (
         (("Views", "saved-views"),),
     ),
     Topic(
+        "lists-export",
+        "Lists as files",
+        (
+            "Export on a list of conversations downloads the rows of all its pages, with the filters that are set, as "
+            "CSV or JSON Lines. The file holds what the list shows you, and never messages. Its last line says if it "
+            "stops short. Each export is recorded with its filters.",
+        ),
+        _P.CONVERSATION_EXPORT,
+        (("Conversations", "conversations"),),
+    ),
+    Topic(
         "answering",
         "Answering a customer",
         (
@@ -174,7 +185,7 @@ TOPICS = (
             (
                 "A transcript reads like a messenger. A dashed bubble is the system or an unknown writer. A red line "
                 "below a message says where it differs from the schema. Opening a transcript is recorded, once an "
-                "hour."
+                "hour. The line above the messages has the totals: what the AI cost is an estimate in US dollars."
             ),
         ),
         _P.CONVERSATION_READ,
@@ -236,8 +247,8 @@ TOPICS = (
         "insight",
         "Insight",
         (
-            "How conversations end, how long customers wait, what leaves the AI, what fails, and what tokens cost. Choose "
-            "company, project, channel and period, and compare with the period before. Open What this means beside a "
+            "How conversations end, how long customers wait, what leaves the AI, what fails, and what tokens cost. "
+            "Choose company, project, channel and period, and compare. Open What this means beside a "
             "number for its definition, and the number itself for the conversations behind it. Each chart has a table "
             "and a CSV file. A conversation counts on the day it began, in UTC; its outcome stands after seven days "
             "without a message.",

@@ -12,6 +12,7 @@ class Permission(StrEnum):
 
     CONVERSATION_READ = "conversation:read"
     TRANSCRIPT_RAW = "conversation:read-raw"
+    CONVERSATION_EXPORT = "conversation:export"
     HAND_OFF = "conversation:hand-off"
     REPLIES_WRITE = "saved-reply:write"
     # Sees who holds what, gives away what others hold, and sets service levels and groups of the companies in scope.
@@ -49,7 +50,15 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
         {_P.PII_REVEAL, _P.TENANT_READ, _P.TENANT_WRITE, _P.CHANNEL_WRITE, _P.USER_WRITE, _P.AUDIT_READ}
     ),
     Role.AUDITOR: frozenset(
-        {_P.CONVERSATION_READ, _P.TENANT_READ, _P.AUDIT_READ, _P.AUDIT_REVIEW, _P.AUDIT_EXPORT, _P.INSIGHT_READ}
+        {
+            _P.CONVERSATION_READ,
+            _P.CONVERSATION_EXPORT,
+            _P.TENANT_READ,
+            _P.AUDIT_READ,
+            _P.AUDIT_REVIEW,
+            _P.AUDIT_EXPORT,
+            _P.INSIGHT_READ,
+        }
     ),
     Role.ADMIN: frozenset(Permission),
 }

@@ -88,6 +88,8 @@ INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730)
 INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
+# Conversations in one download of a list, the first ones.
+CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000)
 # Entries in one download of the review, the newest ones.
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
 # What models' tokens cost where the library's prices do not hold (conversations.insight.prices): a JSON list.

@@ -331,5 +331,4 @@ def _latency(item: Conversation, stored: StoredMessages) -> str:
     answered = stored.at(stored.first_by_ai) if stored.first_by_ai else None
     if asked is None or answered is None or answered < asked:
         return ""
-    span = answered - asked
-    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.format_span(span)
+    return clock.format_seconds(answered - asked)

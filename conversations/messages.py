@@ -32,11 +32,17 @@ _SPEAKERS = {
     "agent": Speaker.HUMAN,
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
+# By what is counted, the names that writers give it. What a model read from its cache is part of the prompt.
+TOKENS = {
+    "prompt": ("ai_prompt_tokens", "prompt_tokens", "input_tokens"),
+    "completion": ("ai_completion_tokens", "completion_tokens", "output_tokens"),
+    "total": ("ai_total_tokens", "total_tokens"),
+    "cached": ("ai_cached_tokens", "cached_tokens"),
+}
+PROCESSING = "processing_time_ms"
+_TOKEN_NAMES = frozenset(name for names in TOKENS.values() for name in names)
+_COUNTED = frozenset(("role", "sent_by", "agent", PROCESSING, *TIME, *IDENTITY)) | _TOKEN_NAMES
 _LOOKED_BACK = 50
-_MEASURED = (
-    *(*TIME, "role", "sent_by", "agent", "message_id", "processing_time_ms"),
-    *(f"{prefix}{kind}_tokens" for prefix in ("ai_", "") for kind in ("prompt", "completion", "total")),
-)
 # Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
 MOST_APPENDED = 100
 # What the console puts into `sent_by` of a reply that a person wrote, whose role is the assistant's for the platform.
@@ -46,17 +52,19 @@ _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human"
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredMessage:
-    """Who wrote an entry, when, and what it took; `is_prompt`: the instruction with which the platform begins.
+class MessageFigures:
+    """What is counted of one message, without what it says. `tokens` are by the kinds of `TOKENS`.
 
-    `agent` is the username of the colleague who wrote it, where it says so.
+    `is_prompt`: it is the instruction that the platform begins with. `reply`: what became of a person's reply. `agent`
+    is the username of the colleague who wrote it, where it says so.
     """
 
     speaker: Speaker
     at: datetime | None
     tokens: Mapping[str, int]
     processing_ms: int | None
-    is_prompt: bool
+    is_prompt: bool = False
+    reply: ReplyStatus | None = None
     agent: str = ""
 
 
@@ -140,18 +148,20 @@ class StoredMessages:
 
     def _peek(self, number: int, *names: str) -> Any:
         """The first of these fields that holds anything, without reading the rest of the entry."""
+        return first_of(self._fields(number, names), *names)
+
+    def _fields(self, number: int, names: Collection[str]) -> dict[str, Any]:
+        """These fields as plain Python, as far as the entry has them; nothing of an entry that is a bare value."""
         stored = self.entries[number - 1]
         if self.typed:
             stored = stored.get("M")
         if not isinstance(stored, dict):
-            return None
-        found = {name: stored[name] for name in names if name in stored}
-        return first_of({name: plain(value) for name, value in found.items()} if self.typed else found, *names)
+            return {}
+        found = {name: value for name, value in stored.items() if name in names}
+        return {name: plain(value) for name, value in found.items()} if self.typed else found
 
     def _role(self, number: int) -> Speaker:
-        if self._peek(number, "sent_by") == BY_HUMAN:
-            return Speaker.HUMAN
-        return _speaker(self._peek(number, "role"))[0]
+        return _speaker_of(self._fields(number, ("sent_by", "role")))
 
     def at(self, number: int) -> datetime | None:
         """Return when an entry was written, if it says so."""
@@ -199,22 +209,19 @@ class StoredMessages:
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
 
-    def measured(self) -> Iterator[MeasuredMessage]:
-        """Yield what each entry tells but its words, oldest first. Never raises."""
+    def figures(self) -> Iterator[MessageFigures]:
+        """Yield what is counted of each message, oldest first. Never raises."""
         for number in range(1, len(self) + 1):
-            stored = self.entries[number - 1]
-            fields = stored.get("M") if self.typed and isinstance(stored, dict) else stored
-            found = {name: fields[name] for name in _MEASURED if name in fields} if isinstance(fields, dict) else {}
-            if self.typed:
-                found = {name: plain(value) for name, value in found.items()}
-            speaker = Speaker.HUMAN if found.get("sent_by") == BY_HUMAN else _speaker(found.get("role"))[0]
-            yield MeasuredMessage(
-                speaker,
-                clock.parse_instant(first_of(found, *TIME)),
-                _tokens(found),
-                whole_number(found.get("processing_time_ms")),
-                is_prompt=number == 1 and speaker is Speaker.CUSTOMER and found.get("message_id") is None,
-                agent=text_of(found.get("agent") or "")[:64] if speaker is Speaker.HUMAN else "",
+            entry = self._fields(number, _COUNTED)
+            speaker = _speaker_of(entry)
+            yield MessageFigures(
+                speaker=speaker,
+                at=clock.parse_instant(first_of(entry, *TIME)),
+                tokens=_tokens(entry),
+                processing_ms=whole_number(entry.get(PROCESSING)),
+                is_prompt=number == 1 and speaker is Speaker.CUSTOMER and first_of(entry, "message_id") is None,
+                reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
+                agent=text_of(entry.get("agent") or "")[:64] if speaker is Speaker.HUMAN else "",
             )
 
     def _is_by_customer(self, number: int) -> bool:
@@ -286,7 +293,7 @@ class StoredMessages:
             blocks=without_names(blocks, names),
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
-            processing_ms=whole_number(entry.get("processing_time_ms")),
+            processing_ms=whole_number(entry.get(PROCESSING)),
             reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
@@ -295,6 +302,10 @@ class StoredMessages:
 def _says(part: Any, whole: Any) -> bool:
     """Whether a message repeats all of another one."""
     return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
+
+
+def _speaker_of(entry: dict[str, Any]) -> Speaker:
+    return Speaker.HUMAN if entry.get("sent_by") == BY_HUMAN else _speaker(entry.get("role"))[0]
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
@@ -332,10 +343,9 @@ def _anchor_key(secret: str) -> bytes:
 
 
 def _tokens(entry: dict[str, Any]) -> dict[str, int]:
-    found = {
-        kind: whole_number(first_of(entry, f"ai_{kind}_tokens", f"{kind}_tokens"))
-        for kind in ("prompt", "completion", "total")
-    }
+    if _TOKEN_NAMES.isdisjoint(entry):
+        return {}
+    found = {kind: whole_number(first_of(entry, *names)) for kind, names in TOKENS.items()}
     return {kind: count for kind, count in found.items() if count is not None}
 
 

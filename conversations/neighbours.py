@@ -2,25 +2,13 @@
 
 from typing import Any
 
-from django.http import QueryDict
-
-from console.errors import BadReference, NotFound
+from console.errors import NotFound
 from console.permissions import Permission, Staff
-from console.refs import unseal
-from console.templatetags.components import zone_of
 from conversations.companies import companies_for
-from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
-from conversations.queries import (
-    ConversationList,
-    load_row,
-    of_company,
-    of_recipient,
-    of_reply,
-    step,
-)
-from conversations.queue.form import QueueForm
+from conversations.contexts import list_of, queue_form_of
+from conversations.forms import bound_lookup
+from conversations.queries import load_row, step
 from conversations.queue.reading import beside
-from conversations.reading import CHANNELS
 from conversations.records import ConversationSummary
 
 
@@ -39,37 +27,8 @@ def neighbour(
         case {"list": "found"}:
             form = bound_lookup(context)
             return _beside(form.find(staff).rows, reference, back=back) if form else None
-    listed = _list_of(context, staff)
+    listed = list_of(context, staff)
     return step(listed, load_row(reference, staff), back=back) if listed else None
-
-
-def _list_of(context: dict[str, Any], staff: Staff) -> ConversationList | None:
-    """The list that a context names, if it is a list and in scope."""
-    query = _query(context.get("filters"))
-    filters = RecipientFilter(query).filters(zone_of(staff))
-    try:
-        match context:
-            case {"list": "company", "company": str() as company} | {
-                "list": "project",
-                "company": str() as company,
-                "project": str(),
-            } if staff.scope.covers_company(company):
-                in_time = CompanyListFilter(query).in_time
-                return of_company(company, filters, staff, context.get("project", ""), in_time=in_time)
-            case {"list": "recipient", "reference": str() as reference}:
-                return of_recipient(unseal("recipient", reference, 1)[0], filters, staff)
-            case {"list": "replies", "reference": str() as reference}:
-                channel, ours, theirs = unseal("replies", reference, 3)
-                return of_reply(channel, ours, theirs, staff) if channel in CHANNELS else None
-    except BadReference:
-        return None
-    return None
-
-
-def _query(values: Any, **more: Any) -> QueryDict:
-    query = QueryDict(mutable=True)
-    query.update({name: str(value) for name, value in (more | (values if isinstance(values, dict) else {})).items()})
-    return query
 
 
 def _beside_in_queue(
@@ -78,7 +37,7 @@ def _beside_in_queue(
     """The row next to one in a tab of the queue as it is now; none for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
-    form = QueueForm(_query(context.get("filters"), tab=context.get("tab")))
+    form = queue_form_of(context)
     companies = [company.company_id for company in companies_for(staff)]
     try:
         row = load_row(reference, staff)

@@ -58,9 +58,19 @@ def is_of_status(item: Conversation, status: str) -> bool:
     stored, family = item.plain("conversation_status"), family_asked_for(status)
     if family is None:
         return bool(stored == status)
-    levels = levels_of(item.company_id or "", item.project_id or "") if is_processing(stored) else DEFAULTS
     updated = clock.parse_instant(item.plain("updated_at"))
-    return family_now(stored, updated, clock.now(), levels.stuck_after) is family
+    return _family(stored, updated, item.company_id or "", item.project_id or "") is family
+
+
+def family_shown(summary: ConversationSummary) -> Family | None:
+    """Return the family of a row's status now; None for an unknown status."""
+    return _family(summary.status, summary.updated_at, summary.company_id, summary.project_id)
+
+
+def _family(status: Any, updated_at: datetime | None, company_id: str, project_id: str) -> Family | None:
+    """The family now. What is processed is stuck by the service levels of its company."""
+    levels = levels_of(company_id, project_id) if is_processing(status) else DEFAULTS
+    return family_now(status, updated_at, clock.now(), levels.stuck_after)
 
 
 @dataclass(frozen=True, slots=True)

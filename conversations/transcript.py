@@ -86,6 +86,15 @@ class Story:
             found = event.text
         return found
 
+    @property
+    def handed_off_at(self) -> datetime | None:
+        """When people first had the conversation, or were asked for; None where nothing tells.
+
+        Earlier entries expire: what begins with people giving it to the AI had a hand-off before.
+        """
+        first = self.events[0] if self.events else None
+        return None if first is None or first.state is HandOffState.AI else first.at
+
     def just_ended_by(self, username: str, now: datetime) -> bool:
         """Whether a person has given the conversation to the AI a moment ago, and nobody has acted since."""
         last = self.events[-1] if self.events else None

@@ -6,6 +6,7 @@ import tenants.urls  # noqa: F401 registers <tenant:…>
 from conversations.stores import StoreConverter
 from conversations.views import (
     conversation,
+    exports,
     find,
     giving,
     hand_off,
@@ -40,6 +41,7 @@ urlpatterns = [
     path("system/messages/", messages.unplaced, name="messages-not-placed"),
     path("system/messages/<str:ref>/", messages.resolve, name="messages-resolve"),
     path("conversations/", lists.index, name="conversations"),
+    path("conversations/export/", exports.export, name="conversations-export"),
     path("conversations/find/", find.find, name="conversation-find"),
     path("conversations/companies/<str:company_id>/", lists.company, name="company"),
     path("conversations/companies/<str:company_id>/projects/<str:project_id>/", lists.company, name="project"),

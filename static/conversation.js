@@ -137,8 +137,11 @@
     const arrived = came > 0 ? messages.at(-Math.min(came, messages.length)) : null;
     const [list, freshList] = [talk(), fresh].map((each) => each.querySelector(".talk"));
     const isJoined = list && freshList && !talk().querySelector("[data-later]") && messages.some((each) => known.has(each.id));
-    if (isJoined) merge(list, freshList);
-    else talk().replaceChildren(...fresh.childNodes);
+    if (isJoined) {
+      merge(list, freshList);
+      const [totals, freshTotals] = [talk(), fresh].map((each) => each.querySelector(".totals"));
+      if (freshTotals) totals?.replaceWith(freshTotals);
+    } else talk().replaceChildren(...fresh.childNodes);
     talk().dataset.shown = fresh.dataset.shown;
     window.htmx?.process(talk());
     return { arrived, isJoined };

@@ -72,6 +72,7 @@ class Action(StrEnum):
     RECIPIENT_REVEALED = "recipient.revealed"
     PERSON_LOOKED_UP = "person.looked_up"
     PERSON_SEARCHED = "person.searched"
+    CONVERSATIONS_EXPORTED = "conversations.exported"
     AUDIT_EXPORTED = "audit.exported"
     AUDIT_ARCHIVED = "audit.archived"
     # Conversations of tenants, in the trails of tenants

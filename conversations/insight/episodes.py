@@ -15,7 +15,7 @@ from console.store.models import plain
 from conversations.handoff.effects import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
 from conversations.insight.words import UNKNOWN, code_of, version_of
-from conversations.messages import MeasuredMessage, StoredMessages
+from conversations.messages import MessageFigures, StoredMessages
 from conversations.records import Speaker
 from conversations.statuses import Family, family_of
 
@@ -99,10 +99,10 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
 def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
     """The first begins with the item; another with what was written after a gap."""
     created = _instant(stored, "created_at", "initial_request_timestamp")
-    current = Episode(created or next((each.at for each in messages.measured() if each.at is not None), None))
+    current = Episode(created or next((each.at for each in messages.figures() if each.at is not None), None))
     current.active, waits_since = current.started, _instant(stored, "initial_request_timestamp") or created
     found = [current]
-    for message in messages.measured():
+    for message in messages.figures():
         at = message.at
         is_late = at is not None and current.active is not None and at - current.active >= GAP
         if is_late and len(found) < MOST_EPISODES:
@@ -114,7 +114,7 @@ def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
     return found
 
 
-def _count(episode: Episode, message: MeasuredMessage, waits_since: datetime | None) -> None:
+def _count(episode: Episode, message: MessageFigures, waits_since: datetime | None) -> None:
     at = message.at
     if at is not None and (episode.active is None or at > episode.active):
         episode.active = at

@@ -165,7 +165,7 @@ def _usage(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
 
 def _tokens(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     tokens = data.get("tokens", {})
-    for kind in ("prompt", "completion"):
+    for kind in ("prompt", "completion", "cached"):
         if tokens.get(kind):
             yield kind, tokens[kind]
     rest = tokens.get("total", 0) - tokens.get("prompt", 0) - tokens.get("completion", 0)

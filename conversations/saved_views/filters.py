@@ -99,6 +99,8 @@ def describe(filters: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
         "project": lambda value: f"project {value}",
         "reason": lambda value: "no reason given" if value == NO_REASON else "one reason",
         "group": lambda value: "one group",
+        "since": lambda value: f"created from {value}",
+        "until": lambda value: f"created to {value}",
     }
     return [
         say[name](value) if name in say else _SAID.get(name, "") + _CHOICES[name].get(value, value)

@@ -23,6 +23,7 @@ from console.trail.recording import read_only_reason
 from conversations import presence, services
 from conversations.facts import facts_of
 from conversations.handoff.routing import goes_to_people
+from conversations.insight.totals import totals_of
 from conversations.neighbours import neighbour
 from conversations.panel import holds, panel_for, poll_seconds, since_of, updates_of
 from conversations.reading import (
@@ -72,6 +73,8 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
     list_context = known_list_context(request.GET.get("in", ""))
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
+    if template != EARLIER:
+        context["totals"] = _totals_of(opened)
     if as_fragment:
         return render(request, template, context)
     summary = summary_of(opened.item, request.staff)
@@ -108,13 +111,23 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     return render(request, "conversations/conversation.html", context)
 
 
+# What htmx puts in above the messages that are there.
+EARLIER = "conversations/_transcript.html"
+
+
 def _fragment(request: HttpRequest, before: int | None) -> str:
     """The template of the part that htmx asks for; "" for the whole page."""
     if not getattr(request, "htmx", False):
         return ""
     if before is not None:
-        return "conversations/_transcript.html"
+        return EARLIER
     return "conversations/_talk.html" if request.GET.get("latest") else ""
+
+
+def _totals_of(opened: services.OpenedConversation) -> tuple[str, ...]:
+    """The totals in words. What the trail could not tell may be when people first had it."""
+    handed_off_at = None if opened.trail_notice else opened.story.handed_off_at
+    return totals_of(opened.item, opened.stored, handed_off_at).in_words() if len(opened.stored) else ()
 
 
 def _presence_of(opened: services.OpenedConversation, staff: Staff) -> str:

@@ -14,6 +14,7 @@ from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from conversations.forms import LOOKUPS, ConversationLookupForm, bound_lookup
 from conversations.reading import open_list_context, seal_list_context
+from conversations.views.exports import export_url
 from conversations.views.lists import rows_of
 
 
@@ -78,4 +79,9 @@ def _results(request: StaffRequest) -> HttpResponse:
         (hit, reverse(hit.kind, args=[hit.reference]) if hit.kind else "", rows_of(hit.rows, context, request.staff))
         for hit in finding.hits
     ]
-    return render(request, "conversations/find.html", {"lookups": lookup_forms(LOOKUPS, request.staff), "hits": hits})
+    shown = {
+        "lookups": lookup_forms(LOOKUPS, request.staff),
+        "hits": hits,
+        "export_url": export_url(request.GET["found"], request.staff),
+    }
+    return render(request, "conversations/find.html", shown)

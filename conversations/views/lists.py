@@ -9,7 +9,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import clock
 from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
@@ -19,7 +18,6 @@ from console.refs import unseal
 from console.store.calls import submit
 from console.templatetags.components import zone_of
 from console.trail.recording import NoTrail
-from conversations.attention.levels import DEFAULTS, levels_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.forms import (
     LOOKUPS,
@@ -31,6 +29,7 @@ from conversations.forms import (
 from conversations.queries import (
     ConversationFilters,
     any_of,
+    family_shown,
     of_company,
     of_recipient,
     of_reply,
@@ -41,8 +40,8 @@ from conversations.reading import CHANNELS, identifier_for, seal_list_context, u
 from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.saved_views.filters import FilteredList
 from conversations.services import CONVERSATIONS, look_up, note_look
-from conversations.statuses import family_now, is_processing
 from conversations.views.conversation import not_for_prefetch
+from conversations.views.exports import export_url
 from conversations.views.saved_views import menu_of
 
 COMPANIES_SHOWN = 100
@@ -85,11 +84,7 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
 
 def _status(summary: ConversationSummary) -> dict[str, str]:
     """The status by its family, and as stored; an unknown one as it is."""
-    status, levels = summary.status, DEFAULTS
-    if is_processing(status):
-        levels = levels_of(summary.company_id, summary.project_id)
-    family = family_now(status, summary.updated_at, clock.now(), levels.stuck_after)
-    stored = words(status)
+    family, stored = family_shown(summary), words(summary.status)
     return {
         "status": family.label if family else stored,
         "status_tone": family.tone if family else "",
@@ -258,9 +253,11 @@ def _list(
     if form:
         form.offer(page.rows)
     started = bool(page.back)
+    here = place | {"filters": values}
     context |= {
         "form": form,
-        "rows": rows_of(page.rows, place | {"filters": values}, request.staff),
+        "rows": rows_of(page.rows, here, request.staff),
+        "export_url": export_url(seal_list_context(here), request.staff),
         "notice": page.notice,
         "filtered": bool(values),
         "problems": form.problems if form and request.htmx else [],  # type: ignore[attr-defined]

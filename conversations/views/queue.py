@@ -33,6 +33,7 @@ from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_
 from conversations.queue.unread import unread_of
 from conversations.reading import seal_list_context
 from conversations.telling import told_to
+from conversations.views.exports import export_url
 from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, wait_of, words_of
 from conversations.views.saved_views import queue_menu
 
@@ -115,6 +116,7 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "rows": rows,
         "bulk": bulk_actions_of(rows),
         "list_context": list_context,
+        "export_url": export_url(list_context, staff),
         "heading": heading(
             tab,
             numbers.get(tab, Count() if tab == WAITING else None),

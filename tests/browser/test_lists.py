@@ -11,6 +11,7 @@ WIDTHS = (360, 390, 640, 768, 820, 853, 960, 1024, 1100, 1180, 1280, 1920)
 LISTS = {
     "queue-waiting", "queue-mine", "queue-colleagues", "queue-attention", "waiting-times",
     "conversations", "company", "company-page-2", "company-last-message", "project", "recipient", "replies",
+    "conversations-export",
     "audit", "audit-own", "audit-filtered", "audit-same-key", "audit-find", "audit-entry", "audit-entry-changes",
     "audit-export", "audit-picture", "audit-looks", "audit-looks-person", "audit-looks-conversation",
     "trail", "timeline-in-place", "timeline-line", "events-list", "events-record", "events",

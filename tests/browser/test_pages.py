@@ -94,6 +94,7 @@ PAGES = [
     ("agent", "timeline-line", "/queue/?tab=mine", [OPEN, "#timeline .btn", "#timeline li .link-here"], "Timeline"),
     ("agent", "trail", "/queue/?tab=mine", [OPEN, "text=Open the trail"], "Trail"),
     ("auditor", "conversation-redacted", COMPANY, [OPEN], r"\*\*\*"),
+    ("auditor", "conversations-export", f"{COMPANY}?status=is:failed", ["text=Export", "details summary"], "Export"),
     ("auditor", "timeline-redacted", COMPANY, [OPEN, "#timeline .btn", "#timeline details"], r"\*\*\*"),
     ("agent", "audit-own", "/audit/", [], "Audit"),
     ("auditor", "audit", "/audit/", [".entries summary"], "Audit"),

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console import clock
 from console.audit.queries import trail_page
-from console.permissions import Role, Scope, Staff
+from console.permissions import Permission, Role, Scope, Staff
 from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
@@ -91,6 +91,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
             _with(reverse("conversations"), company=side.company_id),
             _with(reverse("conversations"), name=side.company_id),
         ],
+        "conversations-export": _exports(side, staff),
         "conversation-find": [
             reverse("conversation-find"),
             *(_with(reverse("conversation-find"), found=where[name]) for name in ("found", "found id")),
@@ -149,6 +150,9 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "queue-selected": [(reverse("queue-selected"), {**_selected(side, by, "to select"), "do": "take"})],
         "queue-selected-give": [(reverse("queue-selected-give"), _given(side, by))],
+        "conversations-export": [
+            (url, {"format": ("csv", "jsonl")[number % 2]}) for number, url in enumerate(_exports(side, by.as_staff()))
+        ],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),
@@ -289,6 +293,13 @@ def _contexts(side: Side) -> dict[str, str]:
             "found id": {"list": "found", "look": "id", "terms": {"conversation_id": side.conversation_id}},
         }.items()
     }
+
+
+def _exports(side: Side, staff: Staff) -> list[str]:
+    """Of every list; of the queue for who sees it."""
+    where = _contexts(side)
+    names = [*(name for name in where if name != "queue"), *(["queue"] if staff.can(Permission.HAND_OFF) else [])]
+    return [_with(reverse("conversations-export"), **{"in": where[name]}) for name in names]
 
 
 def _cursor(listed: ConversationList, staff: Staff) -> str:

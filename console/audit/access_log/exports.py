@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from console.audit import scoping
-from console.audit.review.plan import RANGES, Review
+from console.audit.review.plan import EXPORTS, RANGES, Review
 from console.audit.review.reading import PIECE, gather, look_ahead
 from console.audit.rows import happened_at, instant_of, payload_of, text_in
 from console.clock import parse_instant
 from console.permissions import Staff
+from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.streams import query
-from console.trail.actions import Action
 from console.trail.models import AuditEntry
+from console.trees import text_of
 
 # One less than a piece, so that one Query also tells whether there are more.
 EXPORTS_READ = PIECE - 1
@@ -57,8 +58,9 @@ NOWHERE = Across()
 def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
     """The exports across conversations whose filters let through anything in its trail today.
 
-    `looks` are entries of its trail, which may name its company. Usually at most five Queries: four of one entry side
-    by side, and the exports; one more if only the conversation itself tells its company. Raises the store's errors.
+    `looks` are entries of its trail, which may name its company. Usually at most six Queries: four of one entry side
+    by side, and the exports of either kind; one more if only the conversation itself tells its company. Raises the
+    store's errors.
     """
     if not staff.scope.everything:
         return Across(why_not=NOT_IN_SCOPE)
@@ -66,7 +68,7 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
     times = sorted(at for each in ends if (at := instant_of(each)))
     if not times:
         return NOWHERE
-    review = Review((Action.AUDIT_EXPORTED,))
+    review = Review(EXPORTS)
     if not look_ahead(review, staff).partitions:
         return Across(why_not=NO_INDEX)
     gathered = gather(review, staff, EXPORTS_READ, PIECES)
@@ -102,6 +104,8 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
     chosen = _after("Conversation ", lines)
     if chosen and chosen != redact(conversation_id):
         return False
+    if _is_of_another(text_of(payload_of(export).get("person") or ""), conversation_id):
+        return False
     at = happened_at(export)
     since, until = _day(_after("From ", lines)), _day(_after("To ", lines))
     return (
@@ -109,6 +113,12 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
         and (since is None or since - DAY <= last)
         and (until is None or first < until + 2 * DAY)
     )
+
+
+def _is_of_another(person: str, conversation_id: str) -> bool:
+    """Whether a list of one recipient, exported under a pseudonym, is of another one than the id of a conversation."""
+    *before, recipient = conversation_id.split("#")
+    return bool(person) and len(before) >= 3 and person != pseudonym_of(recipient)
 
 
 def _of_its_company(

@@ -13,7 +13,7 @@ from console import clock
 from console.audit import scoping
 from console.audit.access_log.exports import NOWHERE, Across, exports_across
 from console.audit.queries import is_of, read_entries
-from console.audit.review.plan import LOOKS, NOBODY, TRAIL_BY_TRAIL, Review
+from console.audit.review.plan import EXPORTS, LOOKS, NOBODY, TRAIL_BY_TRAIL, Review
 from console.audit.review.reading import Gathered, gather, look_ahead
 from console.audit.rows import PLATFORM_NAMES, display_names, happened_at, is_live, payload_of, text_in, times_of
 from console.audit.scoping import is_conversation_trail, name_of
@@ -103,7 +103,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             kind = _word(payload_of(entries[0]).get("looked_for"))
             return (f"A person, by {kind}" if kind else "A person"), "recorded in their own trail", url
         note = f"recorded in the trail of {_whose(trail)}"
-        if entries[0].plain("action_type") == Action.AUDIT_EXPORTED:
+        if entries[0].plain("action_type") in EXPORTS:
             return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
         return _in_tenant(entries[0]) or "Several conversations", note, url
 
@@ -155,8 +155,10 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
     across = exports_across(conversation_id, staff, gathered.entries)
 
     def what(entry: AuditEntry) -> str:
-        elsewhere = text_in(entry, "conversation_id") != conversation_id
-        return what_of(entry) + (" across conversations: may contain it" if elsewhere else "")
+        if text_in(entry, "conversation_id") == conversation_id:
+            return what_of(entry)
+        is_list = entry.plain("action_type") == Action.CONVERSATIONS_EXPORTED
+        return what_of(entry) + ("" if is_list else " across conversations") + ": may contain it"
 
     rows = rows_by_person((*gathered.entries, *across.entries), what)
     is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
@@ -221,8 +223,8 @@ def conversations_of(recipient: str, staff: Staff) -> tuple[tuple[tuple[str, str
 def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, ...]]:
     """Who looked at a person, and the ids of the conversations whose trails were read. Raises as `conversations_of`.
 
-    One Query of each trail, side by side. For people with all companies in scope, searches and look-ups in all stores
-    are read in the index by action type.
+    One Query of each trail, side by side. For people with all companies in scope, searches, look-ups in all stores and
+    exports of the person's list are read in the index by action type.
     """
     conversations, more = conversations_of(recipient, staff)
     read = parallel(*(partial(_looks_in, *each) for each in conversations))
@@ -230,7 +232,8 @@ def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, 
     is_all = not more and all(whole for _, whole in read)
     notices: tuple[str, ...] = (ONLY_OWN,)
     if staff.scope.everything:
-        gathered = gather(Review(OF_PERSONS), staff, SEARCHES_READ, SEARCH_PIECES)
+        review = Review((*OF_PERSONS, Action.CONVERSATIONS_EXPORTED))
+        gathered = gather(review, staff, SEARCHES_READ, SEARCH_PIECES)
         person = pseudonym_of(recipient)
         entries += [entry for entry in gathered.entries if person in _people_in(entry)]
         is_all, notices = is_all and gathered.is_all, ()
@@ -293,6 +296,9 @@ def what_of(entry: AuditEntry) -> str:
         case Action.PERSON_LOOKED_UP:
             stores = _word(payload.get("stores"))
             return (f"looked up in {stores}" if stores else "looked up") + failed
+        case Action.CONVERSATIONS_EXPORTED:
+            made = _word(payload.get("format"))
+            return "exported a list" + (f" as {made}" if made else "") + failed
         case Action.AUDIT_EXPORTED:
             made = _word(payload.get("format"))
             return (f"exported as {made}" if made else "exported") + failed

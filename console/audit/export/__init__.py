@@ -1,1 +1,1 @@
-"""What a review finds as a file: rows and formats (`formats`), and the stream (`streaming`)."""
+"""What a review finds as a file: its rows (`rows`), and that it is recorded before it is sent (`streaming`)."""

@@ -40,12 +40,14 @@ MIDDLEWARE = (
     Action.SHOPIFY_LOOKUP,
 )
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
+# What leaves the console as a file.
+EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
 LOOKS = (
     Action.TRANSCRIPT_OPENED,
     Action.RECIPIENT_REVEALED,
     Action.PERSON_LOOKED_UP,
     Action.PERSON_SEARCHED,
-    Action.AUDIT_EXPORTED,
+    *EXPORTS,
 )
 SIGN_IN = (
     Action.SIGN_IN,

@@ -3,34 +3,23 @@
 from functools import partial
 from typing import Any
 
-from django import forms
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.chart import DAYS_SHOWN, chart_of, count_days
-from console.audit.export.formats import COLUMNS, FORMATS
+from console.audit.export.rows import COLUMNS
 from console.audit.export.streaming import export as export_entries
 from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.page import READ_LAST, describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, Review
 from console.audit.review.reading import look_ahead
+from console.exports import ExportForm
 from console.permissions import Permission
 from console.templatetags.components import zone_of
-
-
-class ExportForm(forms.Form):
-    """What kind of file."""
-
-    format = forms.ChoiceField(
-        choices=[(name, kind.label) for name, kind in FORMATS.items()],
-        widget=forms.RadioSelect,
-        initial="csv",
-        error_messages={"required": "Choose a format.", "invalid_choice": "Choose one of the listed formats."},
-    )
 
 
 @requires(Permission.AUDIT_EXPORT)
@@ -46,12 +35,7 @@ def export(request: StaffRequest) -> HttpResponseBase:
     if form.problems or TRAIL_BY_TRAIL in plan.notices or not asked.is_valid():
         return _page(request, form, review, query, plan, asked, status=400)
     made = export_entries(review, partial(describe_filters, form, review), asked.cleaned_data["format"], staff)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{made.file_name}"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingHttpResponse(made.content, content_type=made.media_type, headers=headers)
+    return made.response()
 
 
 def _page(

@@ -171,6 +171,7 @@ ROUTES = (
     Route("queue-selected-give", "queue/selected/give/", FORM, "agent admin", page="queue"),
     # Finding conversations
     Route("conversations", "conversations/", READ, "agent auditor admin"),
+    Route("conversations-export", "conversations/export/", BOTH, "auditor admin"),
     Route("conversation-find", "conversations/find/", BOTH, "agent auditor admin"),
     Route("company", "conversations/companies/<str:company_id>/", READ, "agent auditor admin", elsewhere=404),
     Route(

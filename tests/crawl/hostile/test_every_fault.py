@@ -252,6 +252,7 @@ QUIET = {
 REPEATABLE = {
     "sign-in",
     "audit-export",
+    "conversations-export",
     "conversation-reveal",
     "account-recovery-codes",
     "account-sessions-end",

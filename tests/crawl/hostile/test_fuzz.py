@@ -46,6 +46,8 @@ MOST_CALLS_OF = {
     "audit": 50,
     "audit-picture": 60,
     "conversation-find": 32,
+    # What it exports is read by the functions of that page, a look-up among them.
+    "conversations-export": 36,
     "conversation-step": 32,
     "queue-release-mine": 60,
     # Of 25 threads, a Query each for their feedback.

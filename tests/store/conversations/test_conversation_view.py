@@ -358,6 +358,40 @@ def long_item(store):
     return put_conversation(store, messages=[message(n, f"number {n}.", minutes_ago=300 - n) for n in range(1, 251)])
 
 
+def totals_in(answer) -> str:
+    found = re.search(r'<p class="totals">(.*?)</p>', answer.content.decode())
+    return re.sub(r"<[^>]+>", "", html.unescape(found[1])) if found else ""
+
+
+def test_the_totals_stand_above_the_messages_and_come_with_the_latest(store):
+    messages = [
+        message(1, "where is it", "user", 30) | {"message_id": "SM1"},
+        message(2, "Let me see", "assistant", 29) | {"ai_prompt_tokens": 4000, "ai_completion_tokens": 1000},
+        message(3, "a person please", "user", 20) | {"message_id": "SM3"},
+        message(4, "Here I am", "agent", 5),
+    ]
+    asked = clock.to_iso(clock.now() - timedelta(minutes=20))
+    more = {"hand_off_to_human": True, "hand_off_requested_at": asked, "ai_config": {"model": "gpt-4o-mini"}}
+    item = put_conversation(store, messages=messages, **more)
+    browser = signed_in(member())
+    words = (
+        "4 messages · 5,000 tokens, about $0.0012 (gpt-4o-mini) · 1 turn until the hand-off · AI answered in 1 min · "
+        "first human answer after 15 min"
+    )
+    assert totals_in(browser.get(url_of(item))) == words
+    assert totals_in(browser.get(url_of(item), {"latest": "1"}, **HTMX)) == words
+    assert totals_in(browser.get(url_of(item), {"before": "3"}, **HTMX)) == ""
+
+
+def test_where_the_trail_cannot_be_read_nothing_is_said_of_the_hand_off(store):
+    talk = [message(1, "hi", "user", 9) | {"message_id": "SM1"}, message(2, "Hello", "assistant", 8)]
+    asked = clock.to_iso(clock.now() - timedelta(minutes=2))
+    item = put_conversation(store, messages=talk, hand_off_to_human=True, hand_off_requested_at=asked)
+    assert "until the hand-off" in totals_in(signed_in(member()).get(url_of(item)))
+    with faults.fail_before("Query", table_key="AUDIT", times=faults.ALWAYS):
+        assert totals_in(signed_in(member()).get(url_of(item))) == "2 messages · AI answered in 1 min"
+
+
 def test_earlier_messages_come_as_fragment_and_as_page_under_one_url(long_item):
     client = signed_in(member())
     link = re.search(r'hx-get="([^"]*before=151[^"]*)"', client.get(url_of(long_item)).content.decode())

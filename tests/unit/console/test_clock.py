@@ -76,6 +76,23 @@ def test_spans_read_as_people_say_them(span, words):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0.0 s"),
+        (0.85, "0.8 s"),
+        (2.1, "2.1 s"),
+        (9.99, "9.9 s"),
+        (10, "10 s"),
+        (59.99, "59 s"),
+        (60, "1 min"),
+        (7260, "2 h 1 min"),
+    ],
+)
+def test_short_spans_are_in_seconds(seconds, words):
+    assert clock.format_seconds(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
     ("ttl", "expired"),
     [
         (1736059562, True),

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from console import clock
+from console import exports as exports_in_pieces
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
@@ -240,8 +241,8 @@ def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(s
     monkeypatch.setattr(streaming, "PIECE", 4)
     store.put_all("AUDIT", [entry(n) for n in range(1, 41)])
     opened = []
-    budget = streaming.budget
-    monkeypatch.setattr(streaming, "budget", lambda seconds: opened.append(seconds) or budget(seconds))
+    budget = exports_in_pieces.budget
+    monkeypatch.setattr(exports_in_pieces, "budget", lambda seconds: opened.append(seconds) or budget(seconds))
     answer = post(client, "jsonl", action="route")
     pieces = iter(answer.streaming_content)
     with store.calls() as calls:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.audit.export.formats import COLUMNS, Csv, ExportRow, JsonLines
+from console.audit.export.rows import COLUMNS, ExportRow
+from console.exports import Csv, JsonLines
 from console.spreadsheets import cell
 
 SIGNS = "=+-@|%＝＋－＠﹢﹣﹦﹫−"
@@ -71,7 +72,7 @@ def cut(content: bytes, separator: str) -> list[str]:
 @example(text="＝1")
 def test_no_column_can_hold_a_formula(column, text):
     row = replace(ROW, **{column: text})
-    content = Csv().head() + Csv().rows([row, ROW])
+    content = Csv(COLUMNS).head() + Csv(COLUMNS).rows([row, ROW])
     read = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
     assert len(read) == 2
     assert set(read[0]) == set(COLUMNS)
@@ -103,14 +104,14 @@ def test_harmless_cells_stay_as_they_are(text):
 def test_no_control_of_direction_is_left_in_either_format(text):
     controls = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
     row = replace(ROW, note=text + "\u202e", payload={"text": text + "\u2067"})
-    for made in (Csv(), JsonLines()):
+    for made in (Csv(COLUMNS), JsonLines(COLUMNS)):
         assert not controls & set(made.rows([row]).decode())
 
 
 @given(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_a_json_line_is_one_line_and_says_what_the_row_says(text, payload):
     row = replace(ROW, sentence=text, payload=payload)
-    content = JsonLines().rows([row, ROW]).decode()
+    content = JsonLines(COLUMNS).rows([row, ROW]).decode()
     lines = content.splitlines()
     assert len(lines) == 2
     read = json.loads(lines[0])
@@ -119,7 +120,7 @@ def test_a_json_line_is_one_line_and_says_what_the_row_says(text, payload):
 
 
 def test_excel_is_told_that_it_is_utf_8():
-    assert Csv().head().startswith(b"\xef\xbb\xbf")
+    assert Csv(COLUMNS).head().startswith(b"\xef\xbb\xbf")
 
 
 @pytest.mark.parametrize("text", ["\t" * 100_000, ";\t" * 50_000, "'" * 100_000, "=;" * 50_000, "\n" * 99_999 + "x"])

@@ -1,0 +1,107 @@
+"""The rows of an exported list: what the list shows to the person who exports it, never messages."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from console import clock
+from console.exports import without_isolates
+from console.permissions import Staff
+from console.redaction import redact
+from conversations.groups import name_of
+from conversations.queries import family_shown
+from conversations.queue.pages import QueueEntry
+from conversations.reading import customer_of
+from conversations.records import ConversationSummary, HandOffState
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """The columns, in their order. Texts are masked for the person who exports; times are ISO 8601 in UTC, "" for none.
+
+    `waiting_since` is since when a human is wanted, or what the AI has needs attention; `wait_minutes` is from then to
+    the export. `needs_attention` and `group` are known of the queue alone.
+    """
+
+    customer: str
+    hand_off: str
+    reason: str
+    holder: str
+    waiting_since: str
+    wait_minutes: int | None
+    urgent: str
+    needs_attention: str
+    group: str
+    status: str
+    status_family: str
+    channel: str
+    company: str
+    company_name: str
+    project: str
+    project_name: str
+    created: str
+    updated: str
+    conversation: str
+    flaws: str
+
+
+COLUMNS = tuple(each.name for each in fields(ConversationRow))
+
+
+def row_of(summary: ConversationSummary, now: datetime) -> ConversationRow:
+    """Return the row of a conversation in a list."""
+    hand_off = summary.hand_off
+    is_with_ai = hand_off.state is HandOffState.AI
+    return _row(summary, None if is_with_ai else hand_off.requested_at, now)
+
+
+def row_of_entry(entry: QueueEntry, staff: Staff, now: datetime) -> ConversationRow:
+    """Return the row of a conversation in the queue."""
+    summary, hand_off = entry.summary, entry.hand_off
+    is_with_ai = hand_off.state is HandOffState.AI
+    return _row(
+        summary,
+        clock.parse_instant(entry.since) if is_with_ai else hand_off.requested_at,
+        now,
+        customer=customer_of(entry.item, staff),
+        needs_attention=", ".join(each.label for each in entry.causes),
+        group=name_of(summary.company_id, hand_off.group) if hand_off.group else "",
+    )
+
+
+def _row(
+    summary: ConversationSummary,
+    since: datetime | None,
+    now: datetime,
+    *,
+    customer: str = "",
+    needs_attention: str = "",
+    group: str = "",
+) -> ConversationRow:
+    hand_off, family = summary.hand_off, family_shown(summary)
+    is_with_ai = hand_off.state is HandOffState.AI
+    return ConversationRow(
+        customer=without_isolates(customer or summary.who),
+        hand_off=hand_off.state.value,
+        reason="" if is_with_ai else without_isolates(hand_off.reason),
+        holder=without_isolates(hand_off.agent_shown) if hand_off.agent else "",
+        waiting_since=_iso(since),
+        wait_minutes=None if since is None else max(0, int((now - since).total_seconds() // 60)),
+        urgent="yes" if hand_off.urgent and not is_with_ai else "",
+        needs_attention=needs_attention,
+        group=group,
+        status=summary.status,
+        status_family=family.label if family else "",
+        channel=summary.channel,
+        company=redact(summary.company_id),
+        company_name=summary.company_name,
+        project=redact(summary.project_id),
+        project_name=summary.project_name,
+        created=_iso(summary.created_at),
+        updated=_iso(summary.updated_at),
+        conversation=summary.short_id,
+        flaws="; ".join(summary.drift),
+    )
+
+
+def _iso(moment: datetime | None) -> str:
+    return clock.to_iso(moment) if moment else ""

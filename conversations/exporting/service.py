@@ -1,0 +1,48 @@
+"""An export of a list of conversations: recorded first, then sent in pieces."""
+
+from itertools import chain
+
+from django.conf import settings
+
+from console import clock
+from console.errors import TableMissing
+from console.exports import FORMATS, Export, ExportBounds, file_name, send
+from console.permissions import Permission, Staff
+from console.store.paging import PAGE_SIZE
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, NoTrail, TrailEntry, record
+from conversations.exporting.reading import ListToExport
+from conversations.exporting.rows import COLUMNS
+from conversations.saved_views.filters import describe
+
+# Filters can leave pages empty: stop after so many times the pages that the limit needs, and after so long.
+PAGES_PER_FULL_ONE = 5
+MOST_SECONDS = 60.0
+
+
+def export(listed: ListToExport, format_name: str, staff: Staff) -> Export:
+    """Read the first page, write the entry, and return what to send.
+
+    Raises `Forbidden`, `NoTrail` and the store's other errors: then nothing is exported. The end of the file tells of
+    later failures.
+    """
+    staff.require(Permission.CONVERSATION_EXPORT)
+    pages = listed.pages()
+    first = next(pages, ())
+    now, limit = clock.now(), settings.CONVERSATION_EXPORT_LIMIT
+    payload = {"list": listed.what, "format": format_name, "filters": describe(listed.filters, {}), "limit": limit}
+    entry = TrailEntry(
+        trail=staff_trail(staff.username),
+        action=Action.CONVERSATIONS_EXPORTED,
+        actor=Actor.of(staff),
+        company_id=listed.company_id,
+        payload=payload | ({"person": listed.person} if listed.person else {}),
+    )
+    try:
+        record(entry, now)
+    except TableMissing as missing:
+        raise NoTrail("Lists can be exported", "nothing was exported") from missing
+    made = FORMATS[format_name](COLUMNS)
+    most_pages = PAGES_PER_FULL_ONE * (limit // PAGE_SIZE + 1)
+    bounds = ExportBounds(limit, most_pages, "rows", "Further rows", MOST_SECONDS)
+    return Export(send(made, chain((first,), pages), bounds), made.media_type, file_name("conversations", made, now))

@@ -1,0 +1,57 @@
+"""`/conversations/export/`: a list of conversations as a file."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.access import StaffRequest, requires
+from console.errors import NotFound
+from console.exports import ExportForm
+from console.permissions import Permission, Staff
+from conversations.companies import companies_for
+from conversations.exporting.reading import ListToExport, list_to_export
+from conversations.exporting.rows import COLUMNS
+from conversations.exporting.service import export as export_list
+from conversations.reading import list_link, open_list_context
+from conversations.saved_views.filters import describe
+
+
+@requires(Permission.CONVERSATION_EXPORT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def export(request: StaffRequest) -> HttpResponseBase:
+    """What will be in the file, and on POST the file. GET `in`: the list and its filters, sealed."""
+    token = request.GET.get("in", "")
+    context = open_list_context(token)
+    if context is None:
+        raise NotFound
+    listed = list_to_export(context, request.staff)
+    asked = ExportForm(request.POST if request.method == "POST" else None)
+    if asked.is_valid():
+        return export_list(listed, asked.cleaned_data["format"], request.staff).response()
+    urls = {"action": export_url(token, request.staff), "list_url": list_link(context).url}
+    return _page(request, listed, asked, urls)
+
+
+def _page(request: StaffRequest, listed: ListToExport, asked: ExportForm, urls: dict[str, str]) -> HttpResponse:
+    names = {each.company_id: each.name for each in companies_for(request.staff)}
+    context: dict[str, Any] = urls | {
+        "form": asked,
+        "what": listed.what,
+        "filters": describe(listed.filters, names),
+        "limit": f"{settings.CONVERSATION_EXPORT_LIMIT:,}",
+        "columns": [name.replace("_", " ") for name in COLUMNS],
+        "crumbs": [{"label": "Conversations", "url": reverse("conversations")}, {"label": "Export"}],
+    }
+    return render(request, "conversations/export.html", context, status=400 if asked.is_bound else 200)
+
+
+def export_url(token: str, staff: Staff) -> str:
+    """Return the page that exports the list of a sealed context; "" for people who may not."""
+    if not staff.can(Permission.CONVERSATION_EXPORT):
+        return ""
+    return f"{reverse('conversations-export')}?{urlencode({'in': token})}"

@@ -13,6 +13,8 @@ from conversations.insight.sums import Slice, read_sums
 # In a pattern, what any value matches.
 ANY = "*"
 ROWS, READS = 50, 6
+# In a place, what no id comes after: that day is read.
+END = "~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def read_behind(source: NumberSource, after: tuple[str, str] | None = None, rows
     reads = 0
     for day in days:
         name = day.isoformat()
-        if after is not None and name > after[0]:
+        if after is not None and (name > after[0] or after == (name, END)):
             continue
         begin = after[1] if after is not None and name == after[0] else ""
         for facts in facts_of(FactDay(source.kind, source.owner, name), begin):
@@ -81,6 +83,6 @@ def read_behind(source: NumberSource, after: tuple[str, str] | None = None, rows
                 last = found[rows - 1]
                 return FactPage(sum(amounts.values()), tuple(found[:rows]), (last.day.day, last.id))
             if reads >= READS and (facts or day != days[-1]):
-                place = (name, facts[-1].id if facts else "~")
+                place = (name, facts[-1].id if facts else END)
                 return FactPage(sum(amounts.values()), tuple(found), place, day)
     return FactPage(sum(amounts.values()), tuple(found))

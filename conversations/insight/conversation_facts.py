@@ -26,13 +26,15 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.effects import Raw, reason_in, text_in
 from conversations.insight.episodes import Episode, ItemEpisodes
-from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of
+from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of, escaped
 from conversations.insight.hand_offs import HandOffPeriod
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.words import UNKNOWN, code_of, confidence_band, is_identifier, reason_kind
 
 # Waits of one episode; nobody is asked for more often.
 MOST_PERIODS = 50
+# Keys have more in them, of 1,024 bytes in all.
+MOST_OF_OWNER = 900
 STAFF, CONVERSATION, PROJECT = "staff", "conversation", "project"
 
 
@@ -44,8 +46,10 @@ def pseudonym_in(stored: Raw) -> str:
 def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
     """Where the facts of an item's episodes are. Raises as `pseudonym_of`."""
     pseudonym, company_id = pseudonym_in(stored), text_in(stored, "company_id")
+    # Of what no key can hold, nobody is the owner.
+    owner = company_id if len(escaped(company_id)) <= MOST_OF_OWNER else ""
     return [
-        (FactDay(FactKind.CONVERSATIONS, company_id, day_of(each.started)), f"{pseudonym}#{number:03}")
+        (FactDay(FactKind.CONVERSATIONS, owner, day_of(each.started)), f"{pseudonym}#{number:03}")
         for number, each in enumerate(found.episodes)
     ]
 

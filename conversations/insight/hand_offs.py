@@ -125,6 +125,9 @@ def _places_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]
 
 
 def _time_of(entry: AuditEntry) -> datetime | None:
+    """When it happened: of a request when the platform raised the flag, where the entry is of when that was seen."""
+    if (flipped_at := clock.parse_instant(entry.edge_at)) is not None:
+        return flipped_at
     return clock.parse_instant((entry.ts_action_id or "").partition("#")[0])
 
 

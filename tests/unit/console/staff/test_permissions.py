@@ -14,6 +14,7 @@ TABLE = {
     "conversation:read": "auA",
     "conversation:read-raw": "aA",
     "conversation:hand-off": "aA",
+    "conversation:export": "uA",
     "saved-reply:write": "A",
     "team:lead": "A",
     "chat:end": "A",
@@ -27,6 +28,7 @@ TABLE = {
     "audit:read": "aouA",
     "audit:review": "uA",
     "audit:export": "uA",
+    "insight:read": "uA",
     "staff:manage": "A",
     "system:read": "A",
 }

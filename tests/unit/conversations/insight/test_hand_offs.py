@@ -6,7 +6,7 @@ import pytest
 
 from console.trail.actions import Action
 from conversations.insight.hand_offs import periods_of
-from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail
+from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail, after
 
 TAKE, TAKE_OVER, STEAL = "hand_off.take", "hand_off.take_over", "hand_off.take_from_colleague"
 HAND_BACK, RELEASE, ASSIGN, REQUEST = "hand_off.hand_back", "hand_off.release", "hand_off.assign", "hand_off.request"
@@ -104,6 +104,12 @@ def test_all_other_actions_change_no_hand_off(action):
     before = told(trail)
     assert told(trail.add(action, HOUR, "ben")) == before
     assert told(Trail().add(action, MINUTE)) == []
+
+
+def test_a_request_is_of_when_the_flag_rose_not_of_when_somebody_saw_it():
+    trail = Trail().add(TAKE_OVER, MINUTE).add(HAND_BACK, HOUR).asks(10 * DAY)
+    trail.entries[-1].edge_at = after(2 * HOUR)
+    assert told(trail)[1].asked == BEGUN + 2 * HOUR
 
 
 def test_late_answers_count_where_they_were_late():

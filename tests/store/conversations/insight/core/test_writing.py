@@ -13,7 +13,17 @@ from conversations.insight import writing
 from conversations.insight.rebuilding import rebuild_conversations
 from tests import faults
 from tests.model.conversations.insight.writers import entry_of
-from tests.store.conversations.insight.core.kit import KEY, NOW, WHEN, begin_anew, facts, killed, links, put
+from tests.store.conversations.insight.core.kit import (
+    KEY,
+    NOW,
+    WHEN,
+    begin_anew,
+    facts,
+    killed,
+    links,
+    put,
+    roll_until_quiet,
+)
 from tests.support.conversations.handoff.kit import ANA, WAITING, form
 from tests.support.conversations.handoff.kit import conversation as platforms
 from tests.support.conversations.indexer.kit import Stream
@@ -34,6 +44,14 @@ def test_a_fact_for_each_episode_and_the_first_names_the_others(store):
     assert set(found) == {FIRST, SECOND}
     assert [day for day, _ in found[FIRST]["later"]] == ["2026-03-12"]
     assert (found[FIRST]["ai"], found[SECOND]["customer"]) == (1, 1)
+
+
+@pytest.mark.parametrize("company", ["c" * 900, "c" * 2_000, "å" * 400])
+def test_a_company_of_whatever_length_keeps_nothing_from_being_counted(store, time, company):
+    writing.note_change(put(store, ASKED, company_id=company), None)
+    roll_until_quiet(time)
+    (where,) = facts(store)
+    assert where[0].startswith("c" * 900 if len(company) == 900 else "#2026")
 
 
 def test_what_facts_are_not_made_of_costs_nothing(store):

@@ -15,27 +15,13 @@ from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from tests.dynamodb import Store, to_dynamodb
+from tests.model.conversations.insight import writers
 from tests.model.conversations.insight.history import WEEK, HandOff, History, Said
 from tests.model.conversations.insight.writers import entry_of, message_of, spelled
 from tests.support.conversations.handoff.kit import ALL, staff
 
 BEGINS = datetime(2026, 3, 2, 6, tzinfo=UTC)
 SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
-COMPANIES, PROJECTS, CHANNELS = ("ci-aaa-001", "ci/bbb 2"), ("pi-aaa-001", "p#2"), ("whatsapp", "email")
-MODELS = (("gpt-4o-2024-08-06", {"model": "gpt-4o-2024-08-06"}), ("claude-3", {"openai": {"ai_model": " claude-3 "}}))
-WHY = (
-    ("I want a refund", "payment"),
-    ("Please let me talk to a human", "asked for a person"),
-    ("low_confidence", "low_confidence"),
-    ("Not sure what Jo Doe means", "the AI cannot answer"),
-    ("Zzz", "other"),
-)
-FAILURES = (("provider_down", "provider_down"), ("No answer from +447700900123", "other"), (None, "unknown"))
-STATES = (
-    ("order_status", 0.95, "0.9 and more"),
-    ("refund", 0.5, "0.5 to 0.7"),
-    ("Jo Doe wants a refund", 0.1, "under 0.5"),
-)
 STAFF = {name: staff(name, scope=ALL) for name in ("ana", "ben")}
 EVENTS = (
     *("customer", "customer", "customer", "answer", "answer", "answer", "both", "both", "both", "both"),
@@ -92,7 +78,8 @@ class World:
 
     def _begin(self, number: int) -> History:
         pick = self.random.choice
-        company, project, channel, (model, config) = pick(COMPANIES), pick(PROJECTS), pick(CHANNELS), pick(MODELS)
+        chosen = map(pick, (writers.COMPANIES, writers.PROJECTS, writers.CHANNELS, writers.MODELS))
+        company, project, channel, (model, config) = chosen
         name = f"{company}#{project}#r{self.seed}-{number}#447700{number:06}"
         key = {"primary_channel": f"+447700{number:06}", "conversation_id": name}
         is_dated = self.random.random() < 0.93
@@ -107,7 +94,7 @@ class World:
         if is_dated and self.random.random() < 0.3:
             item["messages"] = [{"role": "user", "content": "You are", "timestamp": clock.to_iso(self.now)}]
         if self.random.random() < 0.3:
-            each.intent, share, each.sure = pick(STATES)
+            each.intent, share, each.sure = pick(writers.STATES)
             state = {"conversation_id": name, "last_intent": each.intent, "last_routing_confidence": share}
             each.intent = "other" if " " in each.intent else each.intent
             self.store.put("CONVERSATION_STATE", state)
@@ -182,7 +169,7 @@ class World:
 
     def _fail(self, each: History) -> None:
         status = self.random.choice(("failed_to_process_ai", "failed_unknown"))
-        reason, why = self.random.choice(FAILURES)
+        reason, why = self.random.choice(writers.FAILURES)
         each.failed = (status, why, f"{self.now:%H}")
         self._write(each, conversation_status=status, failure_reason=reason)
 
@@ -197,7 +184,7 @@ class World:
         """The platform asks for a person."""
         if each.flag or not self._may_begin(each):
             return False
-        text, why = self.random.choice(WHY)
+        text, why = self.random.choice(writers.WHY)
         self._wanted(each, why, is_asked=True)
         each.flag, each.agent = True, ""
         self._write(each, hand_off_to_human=True, hand_off_to_human_reason=text)
@@ -241,13 +228,13 @@ class World:
         raise NotImplementedError
 
     def _model(self, each: History) -> None:
-        each.model, config = self.random.choice(MODELS)
+        each.model, config = self.random.choice(writers.MODELS)
         self._write(each, ai_config=config)
 
     def _move(self, each: History) -> bool | None:
         if self.random.random() < 0.5 or self.real:
             return False
-        each.company, each.project = self.random.choice(COMPANIES), self.random.choice(PROJECTS)
+        each.company, each.project = self.random.choice(writers.COMPANIES), self.random.choice(writers.PROJECTS)
         self._write(each, company_id=each.company, project_id=each.project)
         return None
 

@@ -8,6 +8,22 @@ from typing import Any
 from console import clock
 from tests.model.conversations.insight.history import Said
 
+# Each as it is written, and as Insight tells it.
+COMPANIES, PROJECTS, CHANNELS = ("ci-aaa-001", "ci/bbb 2"), ("pi-aaa-001", "p#2"), ("whatsapp", "email")
+MODELS = (("gpt-4o-2024-08-06", {"model": "gpt-4o-2024-08-06"}), ("claude-3", {"openai": {"ai_model": " claude-3 "}}))
+WHY = (
+    ("I want a refund", "payment"),
+    ("Please let me talk to a human", "asked for a person"),
+    ("low_confidence", "low_confidence"),
+    ("Not sure what Jo Doe means", "the AI cannot answer"),
+    ("Zzz", "other"),
+)
+FAILURES = (("provider_down", "provider_down"), ("No answer from +447700900123", "other"), (None, "unknown"))
+STATES = (
+    ("order_status", 0.95, "0.9 and more"),
+    ("refund", 0.5, "0.5 to 0.7"),
+    ("Jo Doe wants a refund", 0.1, "under 0.5"),
+)
 ROLES = {"customer": "user", "ai": "assistant", "human": "assistant", "": "system"}
 
 

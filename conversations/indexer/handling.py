@@ -8,7 +8,7 @@ from console.errors import ConsoleError, NotAccepted, Throttled
 from conversations.attention.planning import levels_in, plan
 from conversations.attention.urgency import is_open_for_urgency, urgent_by_middleware, urgent_values
 from conversations.companies import note_company_of
-from conversations.handoff.effects import LEFT_AT, REQUESTED_AT, TO_AI_AT, Raw, text_in
+from conversations.handoff.effects import REQUESTED_AT, Raw
 from conversations.handoff.protocol import read_raw
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
@@ -69,7 +69,7 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
             edge = None
     if edge is not None:
         done[Did.REQUESTED] += requests.settle(edge)
-        _mark_urgent(image, edge.at)
+        _mark_urgent(edge)
     elif repair_of(image, clock.now()) is not None:
         # The image may be old; judged is what is there now.
         stored = read_raw(key_in(image), READ)
@@ -77,23 +77,28 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
     return done
 
 
-def _mark_urgent(image: Raw, asked_at: str) -> None:
+def _mark_urgent(edge: requests.Edge) -> None:
     """Put a request among the urgent ones, where the middleware notes that it cannot wait.
 
     A record that comes again may be of one that is over: what people have by now is another matter.
     """
+    image = edge.image
     why = urgent_by_middleware(image["conversation_id"]["S"]) if is_open_for_urgency(image) else ""
     for _ in range(requests.TRIES if why else 0):
         stored = read_raw(key_in(image), READ)
-        if stored is None or not is_open_for_urgency(stored) or _is_over_since(stored, asked_at):
+        if stored is None or not is_open_for_urgency(stored) or not _is_of(stored, edge):
             return
         if write(stored, Repair(urgent_values(stored, why, marks_of(stored).company_id))):
             return
 
 
-def _is_over_since(stored: Raw, asked_at: str) -> bool:
-    """Whether the AI has had a conversation again since somebody was asked for."""
-    return any(text_in(stored, name) > asked_at for name in (LEFT_AT, TO_AI_AT))
+def _is_of(stored: Raw, edge: requests.Edge) -> bool:
+    """Whether what people have now is what that request asked for: it began then, or when a sweep first saw it."""
+    since = marks_of(stored).requested_at
+    if since <= edge.at:
+        return True
+    recorded = entries.recorded_since(edge.request.conversation_id, edge.at).requests
+    return since in {each.at for each in recorded if each.edge_at == edge.at}
 
 
 def handle_item(stored: Raw) -> WorkCounts:

@@ -371,7 +371,8 @@ def test_what_the_middleware_notes_is_urgent(store, state, why):
     assert found["gsi_hand_off_queue"] == (f"urgent#{COMPANY}" if why else f"waiting#{COMPANY}")
 
 
-def test_a_request_that_comes_again_makes_nothing_urgent_that_people_took_since(store):
+@pytest.mark.parametrize("ends", ["by hand", "by the platform"])
+def test_a_request_that_comes_again_makes_nothing_urgent_that_people_took_since(store, ends):
     put(store)
     before = stored(store)
     store.put(
@@ -381,7 +382,12 @@ def test_a_request_that_comes_again_makes_nothing_urgent_that_people_took_since(
     request = change(store, before)
     handle(request)
     assert stored(store)["hand_off_urgent"] == "risk flags"
-    perform(form(A.HAND_BACK), ADMIN)
+    if ends == "by hand":
+        perform(form(A.HAND_BACK), ADMIN)
+    else:
+        asked = stored(store)
+        store.update("CONVERSATIONS", KEY, hand_off_to_human=False, updated_at=ago(seconds=1))
+        handle(change(store, asked))
     perform(form(A.TAKE_OVER), ANA)
     handle(request)
     assert "hand_off_urgent" not in stored(store)

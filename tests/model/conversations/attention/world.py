@@ -267,7 +267,7 @@ class World:
             return False
         if each.status.startswith("processing"):
             each.fragile_until = self.now + minutes(16)
-        held, each.changed, each.acted = each.agent, self.now, action_id
+        held, each.changed, each.acted, each.loses = each.agent, self.now, action_id, ""
         self._effect(each, action, who.username, to, bears)
         receivers = {A.ASSIGN: {to}, A.HAND_OVER: set(MEMBERS)}.get(action, set())
         lost = {held} if action in (A.ASSIGN, A.HAND_OVER, A.RELEASE, A.TAKE_FROM_COLLEAGUE, A.TAKE_OVER) else set()
@@ -323,6 +323,8 @@ class World:
         if each.loses and item.get("hand_off_action_id") not in (each.action_before, each.acted):
             # The timer came before the record that tells that nobody holds it any more: to it, somebody did.
             self.told.add((each.loses, item["hand_off_action_id"]))
+            each.loses = ""
+        elif not self._is_pending(each):
             each.loses = ""
         if not each.has_people:
             return
@@ -490,7 +492,10 @@ class World:
         for each in self.by_id:
             settle(each, older_than=timedelta(0))
         rows = [each for each in self.store.all("CONSOLE") if each["pk"].startswith("TOLD#")]
-        assert {(each["pk"].removeprefix("TOLD#"), each["sk"]) for each in rows} == self.told
+        told = {(each["pk"].removeprefix("TOLD#"), each["sk"]) for each in rows}
+        wrong = {action_id for _, action_id in told ^ self.told}
+        about = {each["conversation_id"] for each in self.store.all("AUDIT") if each.get("action_id") in wrong}
+        assert told == self.told, "\n".join(self.story(self.by_id[each]) for each in about)
 
     def story(self, each: History) -> str:
         """What happened to a conversation, for whoever reads why it failed."""

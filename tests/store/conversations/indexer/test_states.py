@@ -153,7 +153,8 @@ def test_a_sweep_reads_all_pages_and_writes_only_our_attributes(store, monkeypat
     with store.calls() as calls:
         assert sweep().is_complete
     assert [call.operation for call in calls].count("Scan") == 4
-    assert {call.operation for call in calls if call.tables == ("CONVERSATIONS",)} == {"Scan", "UpdateItem"}
+    # Each is read again for what Insight counts of it.
+    assert {call.operation for call in calls if call.tables == ("CONVERSATIONS",)} == {"Scan", "GetItem", "UpdateItem"}
     unmarked = [
         {name: value for name, value in item.items() if name not in OURS} for item in store.all("CONVERSATIONS")
     ]

@@ -78,8 +78,8 @@ class World:
 
     def _begin(self, number: int) -> History:
         pick = self.random.choice
-        chosen = map(pick, (writers.COMPANIES, writers.PROJECTS, writers.CHANNELS, writers.MODELS))
-        company, project, channel, (model, config) = chosen
+        company, project = pick(writers.COMPANIES), pick(writers.PROJECTS)
+        channel, (model, config) = pick(writers.CHANNELS), pick(writers.MODELS)
         name = f"{company}#{project}#r{self.seed}-{number}#447700{number:06}"
         key = {"primary_channel": f"+447700{number:06}", "conversation_id": name}
         is_dated = self.random.random() < 0.93

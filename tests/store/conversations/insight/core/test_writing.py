@@ -257,6 +257,18 @@ def test_a_request_that_was_over_before_the_indexer_came_is_counted(store):
     assert facts(store)[FIRST]["asked"] == 1
 
 
+def test_a_request_that_was_seen_late_is_of_when_the_flag_rose(store):
+    """Another record comes before that of the flag, when the platform has written to the item again."""
+    quiet = put(store, ASKED)
+    asks = put(store, ASKED, hand_off_to_human=True, updated_at="2026-03-02T10:00:00Z")
+    later = put(store, ASKED, hand_off_to_human=True, updated_at="2026-03-12T10:00:00Z", failure_reason="x")
+    handle(StreamChange("2", asks, later, NOW))
+    handle(StreamChange("1", quiet, asks, NOW))
+    (entry,) = store.all("AUDIT")
+    assert entry["ts_action_id"] > entry["edge_at"]
+    assert facts(store)[FIRST]["people"] == "2026-03-02T10:00:00Z"
+
+
 def test_a_missed_target_is_noted_though_the_item_stays_as_it_is(store):
     stored = put(store, ASKED, hand_off_to_human=True)
     store.put("AUDIT", entry_of("c1", BEGUN + HOUR, "hand_off.request", "platform"))

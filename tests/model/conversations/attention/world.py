@@ -170,7 +170,7 @@ class World:
         if not each.agent:
             # What was said of an earlier time may stand there still, where nobody has come to look since.
             bears = self.items[each.key["conversation_id"]]
-            each.urgent = bears.get("hand_off_urgent", "")
+            each.urgent = {"no": "not urgent"}.get(mark := bears.get("hand_off_urgent", ""), mark)
         each.reason = f"{self.now} {WORD if self.random.random() < 0.2 else ''}"
         self._write(each, hand_off_to_human=True, hand_off_to_human_reason=each.reason)
         each.loses, each.flag, each.agent, each.asked, each.taken = each.agent, True, "", self.now, None

@@ -148,9 +148,9 @@ ROUTES = (
     # The team of who leads it
     Route("team", "team/", READ, "admin"),
     Route("insight", "insight/", READ, "auditor admin"),
-    Route("insight-report", "insight/<slug:slug>/", READ, "auditor admin"),
-    Route("insight-behind", "insight/<slug:slug>/behind/", READ, "auditor admin"),
-    Route("insight-csv", "insight/<slug:slug>/<slug:chart_id>.csv", READ, "auditor admin"),
+    Route("insight-report", "insight/<slug:slug>/", READ, "auditor admin", elsewhere=404),
+    Route("insight-behind", "insight/<slug:slug>/behind/", READ, "auditor admin", elsewhere=404),
+    Route("insight-csv", "insight/<slug:slug>/<slug:chart_id>.csv", READ, "auditor admin", elsewhere=404),
     Route("service-levels", "team/levels/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("agent-groups", "team/groups/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("notifications", "team/notifications/", READ, "admin"),

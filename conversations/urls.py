@@ -55,6 +55,7 @@ urlpatterns = [
     path("team/notifications/new/", notifications.new, name="destination-new"),
     path("team/notifications/<str:ref>/", notifications.destination, name="destination"),
     path("team/notifications/<str:ref>/change/", notifications.change, name="destination-change"),
+    path("team/budgets/<str:company_id>/", team.budget, name="budget"),
     path("insight/", insight.report, name="insight"),
     path("insight/<slug:slug>/", insight.report, name="insight-report"),
     path("insight/<slug:slug>/behind/", insight.behind, name="insight-behind"),

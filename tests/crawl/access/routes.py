@@ -152,6 +152,7 @@ ROUTES = (
     Route("insight-behind", "insight/<slug:slug>/behind/", READ, "auditor admin", elsewhere=404),
     Route("insight-csv", "insight/<slug:slug>/<slug:chart_id>.csv", READ, "auditor admin", elsewhere=404),
     Route("service-levels", "team/levels/<str:company_id>/", BOTH, "admin", elsewhere=404),
+    Route("budget", "team/budgets/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("agent-groups", "team/groups/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("notifications", "team/notifications/", READ, "admin"),
     Route("destination-new", "team/notifications/new/", BOTH, "admin"),

@@ -148,6 +148,7 @@ ROUTES = (
     # The team of who leads it
     Route("team", "team/", READ, "admin"),
     Route("insight", "insight/", READ, "auditor admin"),
+    Route("insight-summary", "insight/summary/<str:company_id>/", READ, "auditor admin", elsewhere=404),
     Route("insight-report", "insight/<slug:slug>/", READ, "auditor admin", elsewhere=404),
     Route("insight-behind", "insight/<slug:slug>/behind/", READ, "auditor admin", elsewhere=404),
     Route("insight-csv", "insight/<slug:slug>/<slug:chart_id>.csv", READ, "auditor admin", elsewhere=404),

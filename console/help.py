@@ -75,6 +75,10 @@ TOPICS = (
                 "make a conversation urgent. Groups are colleagues to whom a conversation can be handed over."
             ),
             (
+                "Budget says what a company means to spend on AI tokens in a month. You are told here and at Needs "
+                "attention when 80% and when all of it is spent."
+            ),
+            (
                 "Notifications tell your own systems what happens: a webhook, an Amazon SNS topic or a mailbox. They "
                 "name no customer. Send a test to see that one arrives. What was not delivered can be sent again."
             ),
@@ -252,6 +256,10 @@ TOPICS = (
             "number for its definition, and the number itself for the conversations behind it. Each chart has a table "
             "and a CSV file. A conversation counts on the day it began, in UTC; its outcome stands after seven days "
             "without a message.",
+            (
+                "Weekly summary, beside the overview of a company, is a week in short beside the week before it, and "
+                "prints on a page or two. Cost says what is spent of the company's budget this month."
+            ),
         ),
         _P.INSIGHT_READ,
         (("Insight", "insight"),),

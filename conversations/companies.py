@@ -101,6 +101,11 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
 
 
+def all_companies() -> tuple[Company, ...]:
+    """List every company of the registry, for work that is nobody's. Raises the store's errors."""
+    return tuple(Company(company_id, name or company_id) for company_id, name in _registered(""))
+
+
 def check_lead(company_id: str, staff: Staff) -> None:
     """Raise `Forbidden` unless a person leads a team, and `NotFound` unless that company is in their scope."""
     staff.require(Permission.TEAM_LEAD)

@@ -24,6 +24,7 @@ from conversations.views import (
     team,
     tenant_conversations,
     timeline,
+    weekly_summary,
 )
 
 register_converter(StoreConverter, "store")
@@ -55,7 +56,9 @@ urlpatterns = [
     path("team/notifications/new/", notifications.new, name="destination-new"),
     path("team/notifications/<str:ref>/", notifications.destination, name="destination"),
     path("team/notifications/<str:ref>/change/", notifications.change, name="destination-change"),
+    path("team/budgets/<str:company_id>/", team.budget, name="budget"),
     path("insight/", insight.report, name="insight"),
+    path("insight/summary/<str:company_id>/", weekly_summary.summary, name="insight-summary"),
     path("insight/<slug:slug>/", insight.report, name="insight-report"),
     path("insight/<slug:slug>/behind/", insight.behind, name="insight-behind"),
     path("insight/<slug:slug>/<slug:chart_id>.csv", insight.chart_csv, name="insight-csv"),

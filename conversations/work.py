@@ -21,6 +21,7 @@ from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
+from conversations.insight.announcing import InsightAnnouncer
 from conversations.insight.rolling import Rolled, roll_changed
 from conversations.insight.walking import WALKED, FactWalker
 from conversations.notifications.notifier import Notifier
@@ -123,13 +124,16 @@ def reconciler(**options: Any) -> Recurring:
 
 
 def summer(**options: Any) -> Recurring:
-    """Sum up the days whose facts have changed."""
+    """Sum up the days whose facts have changed, then tell of budgets that are reached, and of the week."""
     rolled: dict[str, Rolled] = {}
+    announcer = InsightAnnouncer()
 
     def steps() -> Iterator[WorkCounts]:
         if table_ready("INSIGHT"):
             for _ in roll_changed(rolled):
                 yield Counter({"days": 1})
+            for told in announcer.steps():
+                yield Counter({"told": told})
 
     return Recurring(INSIGHT, "Insight", INSIGHT_EVERY, steps, **options)
 

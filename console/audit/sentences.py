@@ -37,6 +37,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_LEAVE: ("looked at it and left it with the AI", "leave it with the AI"),
     Action.TARGET_MISSED: ("noted that an answer is overdue", "note that an answer is overdue"),
     Action.LEVELS_CHANGED: ("changed the service levels[ of {company}]", "change the service levels[ of {company}]"),
+    Action.BUDGET_CHANGED: ("changed the budget[ of {company}]", "change the budget[ of {company}]"),
     Action.GROUP_CHANGED: ("changed the group[ {group}]", "change the group[ {group}]"),
     Action.DESTINATION_CHANGED: (
         "changed where notifications go[: {destination}]",

@@ -104,8 +104,8 @@ INSIGHT = (
     # Whose a conversation is, and how much a tenant may send.
     Access("CONVERSATIONS", (), ("conversation-id-index",)),
     Access("TENANTS", ("GetItem",)),
-    # Leases, the key of pseudonyms, and the ways back from these.
-    Access("CONSOLE", ("GetItem", "PutItem", "UpdateItem")),
+    # Leases, the key of pseudonyms, the ways back from these, budgets, and whom to tell of them and of the week.
+    Access("CONSOLE", ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
 )
 TIMERS = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),

@@ -54,6 +54,7 @@ class Action(StrEnum):
     NOTE_SAVED = "note.saved"
     TARGET_MISSED = "target.missed"
     LEVELS_CHANGED = "levels.changed"
+    BUDGET_CHANGED = "budget.changed"
     GROUP_CHANGED = "group.changed"
     DESTINATION_CHANGED = "destination.changed"
     DESTINATION_SECRET_SHOWN = "destination.secret_shown"  # noqa: S105  # nosec B105

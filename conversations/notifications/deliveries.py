@@ -135,14 +135,15 @@ class NotedMarker(StoreModel):
 # --- Noting -----------------------------------------------------------------------------------------------------------
 
 
-def announce(notifications: Iterable[Notification]) -> int:
+def announce(notifications: Iterable[Notification], oldest: timedelta = OLDEST) -> int:
     """Note notifications for all destinations that want them, each once; return how many are new.
 
+    What happened longer ago than `oldest` (`KEPT` at most, as long as is known what was told) is history.
     Raises the store's errors; then it may be repeated.
     """
     now, noted = clock.now(), 0
     for each in notifications:
-        if now - each.at <= OLDEST:
+        if now - each.at <= oldest:
             wanting = [one for one in destinations_of(each.company_id) if one.wants(each.type, each.at)]
             noted += sum(_note(each, one, now) for one in wanting)
     return noted
@@ -195,6 +196,8 @@ def body_of(notification: Notification) -> str:
         data["conversation"] = reference
         if settings.CONSOLE_URL:
             data["url"] = settings.CONSOLE_URL.rstrip("/") + conversation_url(reference)
+    elif notification.path and settings.CONSOLE_URL:
+        data["url"] = settings.CONSOLE_URL.rstrip("/") + notification.path
     payload = {"type": notification.type.value, "timestamp": clock.to_iso(notification.at), "data": data}
     return json.dumps(payload, ensure_ascii=False)
 

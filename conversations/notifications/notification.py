@@ -1,4 +1,4 @@
-"""What companies' own systems are told of a conversation, as its item says it. No I/O, and no personal data.
+"""What companies' own systems are told: of a conversation, as its item says it. No I/O, and no personal data.
 
 A notification's id is made of what it tells, so that it is one notification however often it is seen: by the stream,
 which may bring a record twice, by a timer, and by a sweep.
@@ -39,6 +39,8 @@ class NotificationType(StrEnum):
     UNANSWERED = "conversation.unanswered"
     OVERRIDDEN = "conversation.overridden"
     REPLY_FAILED = "reply.failed"
+    BUDGET_REACHED = "budget.reached"
+    WEEKLY_SUMMARY = "summary.weekly"
     NOT_PLACED = "message.not_placed"
     TEST = "console.test"
 
@@ -61,6 +63,8 @@ _LABELS = {
     NotificationType.UNANSWERED: "Nobody answered a customer",
     NotificationType.OVERRIDDEN: "The AI took over from a colleague",
     NotificationType.REPLY_FAILED: "A reply was not delivered",
+    NotificationType.BUDGET_REACHED: "80% or all of a budget is spent",
+    NotificationType.WEEKLY_SUMMARY: "Weekly summary",
     NotificationType.NOT_PLACED: "A message could not be placed",
     NotificationType.TEST: "Test",
 }
@@ -72,6 +76,8 @@ _SENTENCES = {
     NotificationType.UNANSWERED: "A customer wrote and nobody answered.",
     NotificationType.OVERRIDDEN: "The platform gave a conversation back to the AI while a colleague had it.",
     NotificationType.REPLY_FAILED: "A colleague’s reply to a customer was not delivered.",
+    NotificationType.BUDGET_REACHED: "80% or all of this month’s budget for AI tokens is spent.",
+    NotificationType.WEEKLY_SUMMARY: "This is the summary of last week.",
     NotificationType.NOT_PLACED: "A customer’s message belongs to no known conversation.",
     NotificationType.TEST: "This is a test.",
 }
@@ -94,7 +100,8 @@ _LASTING = frozenset({NotificationType.WAITING, NotificationType.OVERRIDDEN, *OF
 class Notification:
     """Something that happened `at` an instant. `company_id` is "" where nobody knows whose it is.
 
-    `key` is that of its conversation (primary_channel, conversation_id): receivers get a sealed reference.
+    `key` is that of its conversation (primary_channel, conversation_id): receivers get a sealed reference. Where it is
+    of none, `path` is that of its page. A `text` among the facts is what people read of it, a sentence a line.
     """
 
     id: str
@@ -103,6 +110,7 @@ class Notification:
     company_id: str = ""
     key: tuple[str, str] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    path: str = ""
 
 
 def id_of(*parts: str) -> str:
@@ -174,6 +182,9 @@ def _facts(stored: Raw) -> dict[str, Any]:
         "urgent": is_urgent(stored) if flag_in(stored) else False,
         "expires_at": None if expires is None else clock.to_iso(expires),
     }
-    # Foreign text where no personal data belongs, which foreign writers may not know; a line, as emails quote it.
-    texts = ("company_name", "channel")
-    return facts | {name: redact(" ".join(str(facts[name]).split()))[:LONGEST_TEXT] for name in texts}
+    return facts | {name: quoted(facts[name]) for name in ("company_name", "channel")}
+
+
+def quoted(text: Any) -> str:
+    """Return foreign text masked and on one line: its writers may have put personal data where none belongs."""
+    return redact(" ".join(str(text).split()))[:LONGEST_TEXT]

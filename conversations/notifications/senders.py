@@ -191,7 +191,7 @@ def _lines_of(delivery: NotificationDelivery) -> list[str]:
     if when is not None:
         facts.append(f"{when:%Y-%m-%d %H:%M} UTC")
     lines = [NotificationType(delivery.type).sentence if known else delivery.type, " · ".join(facts)]
-    return [*lines, *([str(data["url"])] if data.get("url") else [])]
+    return [*lines, *str(data.get("text") or "").splitlines(), *([str(data["url"])] if data.get("url") else [])]
 
 
 _SENDERS: dict[DestinationKind, Callable[[Destination, Sequence[NotificationDelivery]], None]] = {

@@ -22,6 +22,7 @@ from console.refs import seal_cursor, unseal_cursor
 from console.store.presence import table_ready
 from conversations.companies import companies_for, projects_of
 from conversations.insight.behind import ROWS, NumberSource, read_behind
+from conversations.insight.budgets import month_costs
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
@@ -29,7 +30,9 @@ from conversations.insight.measures import Measure, Topic
 from conversations.insight.reading import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
 from conversations.insight.reports import OVERVIEW, PAGES
 from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
+from conversations.insight.reports.budget import budget_figures
 from conversations.insight.sums import read_sums
+from conversations.views.conversation import link as address_of
 from conversations.views.insight_rows import COLUMNS, row_of
 from tenants.queries import names_for
 
@@ -64,6 +67,8 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
         ],
         "at": at,
     }
+    if page.slug == "cost":
+        context |= _budgets(request, form)
     return render(request, "insight/report.html", context)
 
 
@@ -159,6 +164,24 @@ def _built(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
     return page.build(numbers, query), min(times, default=None)
 
 
+def _budgets(request: StaffRequest, form: InsightForm) -> dict[str, Any]:
+    """This month's budgets: the figures of one company, or a row for each that has one."""
+    company_id, leads = form.owner, request.staff.can(Permission.TEAM_LEAD)
+    names, today = {company_id: form.owners[company_id]} if company_id else form.owners, clock.now().date()
+    costs = month_costs(names, today)
+    if not company_id:
+        return {
+            "month": today,
+            "budgets": [(each, address_of("budget", each.company_id) if leads else "") for each in costs],
+        }
+    return {
+        "month": today,
+        "budget": costs[0] if costs else None,
+        "budget_figures": [(each, "") for cost in costs for each in budget_figures(cost)],
+        "budget_url": address_of("budget", company_id) if leads else "",
+    }
+
+
 def _frame(request: StaffRequest, page: ReportPage, form: InsightForm, query: InsightQuery) -> dict[str, Any]:
     tabs = [
         {
@@ -177,6 +200,7 @@ def _frame(request: StaffRequest, page: ReportPage, form: InsightForm, query: In
         "owner_name": form.owners.get(form.owner, "") or ALL_OF[page.owned_by],
         "clear_url": reverse("insight-report", args=[page.slug]) if form.values().keys() - {"period"} else "",
         "problems": form.problems,
+        "summary_url": address_of("insight-summary", form.owner) if page is OVERVIEW and form.owner else "",
     }
 
 

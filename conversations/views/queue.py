@@ -26,6 +26,7 @@ from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations import presence
 from conversations.companies import companies_for
+from conversations.insight.budgets import reached_budgets
 from conversations.queue import counting
 from conversations.queue.form import TAB_LABELS, QueueForm
 from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
@@ -77,6 +78,8 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     as_list = polls or request.htmx  # type: ignore[attr-defined]
     if not as_list:
         context["saved_views"] = queue_menu(form, names, staff)
+        # Beside what polls replace: they read nothing of it.
+        context["budgets"] = reached_budgets(names, staff) if form.chosen_tab == ATTENTION else []
     response = render(request, "conversations/_queue.html" if as_list else "conversations/queue.html", context)
     if place is None:
         response.headers["ETag"] = tag

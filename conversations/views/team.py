@@ -1,6 +1,7 @@
-"""`/team/`: the team of who leads it; the service levels and groups of a company."""
+"""`/team/`: the team of who leads it; the service levels, groups and budget of a company."""
 
 from datetime import time
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import available_timezones
@@ -22,6 +23,7 @@ from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
 from conversations.companies import check_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
+from conversations.insight import budgets
 from conversations.team import day_began, team_of
 from conversations.views.conversation import link
 from tenants.views.frame import ASKING, FormPage, fill_in
@@ -133,6 +135,20 @@ class GroupForm(forms.Form):
     members = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
 
 
+class BudgetForm(forms.Form):
+    """What a company means to spend on AI tokens in a calendar month."""
+
+    amount = forms.DecimalField(
+        required=False,
+        label="US dollars a month",
+        help_text="Such as 250.00. Empty: no budget.",
+        min_value=Decimal("0.01"),
+        max_value=Decimal("999999999"),
+        decimal_places=2,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+
+
 @requires(Permission.TEAM_LEAD)
 @require_safe
 def team(request: StaffRequest) -> HttpResponse:
@@ -145,11 +161,13 @@ def team(request: StaffRequest) -> HttpResponse:
             "day": each,
             "levels_url": link("service-levels", each.company.company_id),
             "groups_url": link("agent-groups", each.company.company_id),
+            "budget_url": link("budget", each.company.company_id),
             "notifications_url": f"{reverse('notifications')}?{urlencode({'company': each.company.company_id})}",
         }
         for each in found.companies
     ]
-    return render(request, "team/index.html", {"team": found, "rows": rows})
+    reached = budgets.reached_budgets({each.company_id: each.name for each in companies}, request.staff)
+    return render(request, "team/index.html", {"team": found, "rows": rows, "budgets": reached})
 
 
 @requires(Permission.TEAM_LEAD)
@@ -184,6 +202,34 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
 
     back = request.get_full_path()
     return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def budget(request: StaffRequest, company_id: str) -> HttpResponse:
+    """What a company means to spend on AI tokens in a month."""
+    staff, company = request.staff, _company(request, company_id)
+    stored = budgets.load(company_id, staff)
+    initial = {} if stored.amount is None else {"amount": f"{stored.amount:.2f}"}
+    form = BudgetForm(request.POST if request.method == "POST" else None, initial=initial)
+    context = {
+        "company": company,
+        "version": request.POST.get("version", stored.version),
+        "can_write": not read_only_reason(),
+        "crumbs": _crumbs(company.name, "Budget"),
+        "cost_url": f"{reverse('insight-report', args=['cost'])}?{urlencode({'company': company_id})}",
+    }
+
+    def act() -> str:
+        try:
+            version = int(request.POST.get("version", ""))
+        except ValueError as error:
+            raise BadReference from error
+        amount = form.cleaned_data["amount"]
+        budgets.save(company_id, amount, version, staff)
+        return "The company has no budget now." if amount is None else "Saved."
+
+    return fill_in(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
 
 
 @requires(Permission.TEAM_LEAD)

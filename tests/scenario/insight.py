@@ -13,6 +13,7 @@ from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFa
 from conversations.insight.identity import pseudonym_of, save_link
 from conversations.insight.reports import PAGES
 from conversations.insight.rolling import roll
+from conversations.insight.weeks import IsoWeek
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -68,6 +69,10 @@ def urls(side: Side) -> dict[str, list[str]]:
         "insight-report": [
             *(f"{reverse('insight-report', args=[slug])}?{company}" for slug in PAGES),
             f"{reverse('insight')}?{company}&compare=on&period=days&since={today}&until={today}",
+        ],
+        "insight-summary": [
+            reverse("insight-summary", args=[side.company_id]),
+            f"{reverse('insight-summary', args=[side.company_id])}?week={IsoWeek.of(clock.now().date())}",
         ],
         "insight-behind": [f"{reverse('insight-behind', args=['overview'])}?{one}"],
         "insight-csv": [f"{reverse('insight-csv', args=['cost', 'cost'])}?{company}"],

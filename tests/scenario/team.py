@@ -8,10 +8,12 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from console import clock
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.handoff import HandOffAction, intent_for, seal_intent
+from conversations.insight import budgets
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
 
@@ -35,6 +37,15 @@ def items(company_id: str, holder: str, key: tuple[str, str], texts: Texts) -> l
     """All rows of CONSOLE for one company. `holder` was told of the conversation of that key."""
     return [
         {"pk": f"GROUPS#{company_id}", "sk": GROUP, "name": texts("group.name"), "members": [holder], "version": 1},
+        {
+            "pk": budgets.PARTITION,
+            "sk": company_id,
+            "amount": "0.01",
+            "month": budgets.month_of(clock.now().date()),
+            "spent": "0.02",
+            "unpriced": 7,
+            "version": 1,
+        },
         {"pk": partition_of(company_id), "sk": COMPANY, "urgent_words": [texts("levels.word")], "version": 1},
         {
             "pk": f"TOLD#{holder}",
@@ -93,6 +104,7 @@ def urls(side: Side) -> dict[str, list[str]]:
     return {
         "team": [reverse("team")],
         "service-levels": [levels, f"{levels}?project={side.project_id}"],
+        "budget": [reverse("budget", args=[side.company_id])],
         "agent-groups": [groups, f"{groups}?group={GROUP}"],
         "notifications": [_of_company("notifications", side)],
         "destination-new": [_of_company("destination-new", side)],
@@ -129,6 +141,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     groups = reverse("agent-groups", args=[side.company_id])
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
+        "budget": [(reverse("budget", args=[side.company_id]), {"amount": "250", "version": "1"})],
         "agent-groups": [(f"{groups}?group={GROUP}", {"title": "Managers", "version": "1"})],
         "destination-new": [(_of_company("destination-new", side), DESTINATION | {"token": _new(side)})],
         "destination": [

@@ -12,7 +12,7 @@ from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 
 # A customer may come back for so long before an outcome stands.
 OPEN_FOR = timedelta(days=7)
-_EPISODE = (
+EPISODE_MEANS = (
     "A conversation counts on the day it began (UTC), and again if the customer comes back after a week without a "
     "message."
 )
@@ -32,11 +32,11 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
     outcomes = numbers[Topic.OUTCOMES]
     spent, _ = cost_of(outcomes)
     figures = (
-        counted("Conversations", outcomes, Topic.OUTCOMES, ("episodes",), _EPISODE),
-        _outcome_share(outcomes, Outcome.AI),
-        _outcome_share(outcomes, Outcome.PERSON),
-        _outcome_share(outcomes, Outcome.UNANSWERED),
-        _outcome_share(outcomes, Outcome.FAILED),
+        counted("Conversations", outcomes, Topic.OUTCOMES, ("episodes",), EPISODE_MEANS),
+        outcome_share(outcomes, Outcome.AI),
+        outcome_share(outcomes, Outcome.PERSON),
+        outcome_share(outcomes, Outcome.UNANSWERED),
+        outcome_share(outcomes, Outcome.FAILED),
         hand_off_rate(outcomes, Topic.OUTCOMES),
         in_buckets(
             "First human answer (median)",
@@ -48,10 +48,10 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
         ),
         Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
     )
-    return Report(figures, (_outcomes_by_day(outcomes),), _notes(outcomes, query))
+    return Report(figures, (outcomes_by_day(outcomes),), _notes(outcomes, query))
 
 
-def _outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
+def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
     """Its share of the conversations in which the customer wrote, or that failed."""
     means = _OUTCOME_MEANS[outcome]
     return Figure(
@@ -69,7 +69,7 @@ def _told(amount: Callable[..., int | None]) -> int:
     return (amount("episodes") or 0) - (amount("outcome", Outcome.NO_REPLY) or 0)
 
 
-def _outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
+def outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
     return daily(
         "outcomes",
         "Outcomes",

@@ -38,6 +38,7 @@ from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.routing import BY_RULE
 from conversations.indexer import entries
+from conversations.insight import budgets
 from conversations.insight.facts import FactDay, FactKind, changed_days, day_of, mark_changed
 from conversations.insight.rolling import roll
 from conversations.insight.writing import note
@@ -482,6 +483,9 @@ def test_insight_may_do_what_it_does_and_nothing_else(store, settings):
     store.put("AUDIT", {"conversation_id": CONVERSATION, **entry})
     # Nobody's until its company is known, which moves what was known of it.
     store.put("AUDIT", {"conversation_id": "later", **entry})
+    # A budget that is reached, which somebody is told of.
+    add("", WEBHOOK, ADMIN)
+    store.update("CONSOLE", {"pk": budgets.PARTITION, "sk": COMPANY}, amount="0.001")
     fresh()
     with store.calls() as seen:
         walk_over_everything()

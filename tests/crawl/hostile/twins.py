@@ -11,6 +11,7 @@ from console.errors import BadReference
 from console.permissions import Staff
 from console.refs import seal_data, unseal_data
 from conversations.handoff import seal_intent, unseal_intent
+from conversations.insight.reports import PAGES
 from tenants.status import StatusStep
 from tenants.views.onboarding import STEPS
 
@@ -28,8 +29,9 @@ KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off",
 KEPT_NAMES |= {"at", "shown", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}
 KEPT_NAMES |= {"type", "version", "seen", "name", "token", "show", "verso", "comment", "decision"}
+KEPT_NAMES |= {"topic", "m", "day", "period", "compare", "week"}
 # Parameters of paths that choose what to do, and name nothing of anybody.
-WORDS_OF_PATHS = {"next", "previous", "threads", "chats", "feedback", "end", *STEPS, *StatusStep}
+WORDS_OF_PATHS = {"next", "previous", "threads", "chats", "feedback", "end", *STEPS, *StatusStep, *PAGES}
 # The first part of a list's reference says which list it is of a store.
 _LISTS = {"org", "triage", "user", "users", "sessions", "session", "chats", "images", "image", "prompt"}
 _CHANNELS = {"whatsapp", "sms", "email"}

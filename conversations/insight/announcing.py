@@ -1,0 +1,111 @@
+"""What companies' own systems are told of Insight: that a budget is reached, and the summary of a week.
+
+Each is told once, however often it is looked at and by how many: a budget's share once a month, a week once.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.urls import NoReverseMatch, reverse
+
+from console import clock
+from conversations.companies import Company, all_companies, company_named
+from conversations.insight.budgets import ReachedShare, check, list_budgets, month_of, reached_in
+from conversations.insight.summary import budget_data, budget_sentence, read_summary, unpriced_sentence
+from conversations.insight.weeks import IsoWeek
+from conversations.notifications.deliveries import KEPT, announce
+from conversations.notifications.destinations import destinations_of
+from conversations.notifications.notification import Notification, NotificationType, id_of, quoted
+
+BUDGETS_EVERY = timedelta(minutes=5)
+# When a week's summary is told, after the end of the week: Monday, 06:00 UTC.
+SUMMARY_AFTER = timedelta(hours=6)
+
+
+class InsightAnnouncer:
+    """Tells what there is to tell, in steps; remembers what this process has looked at."""
+
+    def __init__(self) -> None:
+        self._checked_at: datetime | None = None
+        self._told_week: IsoWeek | None = None
+
+    def steps(self) -> Iterator[int]:
+        """Look at what is due; yield how many notifications each look noted. Raises the store's errors."""
+        now = clock.now()
+        if self._checked_at is None or now - self._checked_at >= BUDGETS_EVERY:
+            yield from check_budgets()
+            self._checked_at = now
+        week = week_to_tell(now)
+        if week != self._told_week:
+            yield from tell_summaries(week)
+            self._told_week = week
+
+
+def check_budgets() -> Iterator[int]:
+    """Look at each budget. Two Queries, and one for each; raises the store's errors."""
+    today = clock.now().date()
+    budgets, known = list_budgets(), reached_in(today)
+    for budget in budgets:
+        reached = check(budget, today, known)
+        yield 0 if reached is None else announce([_of_budget(reached)])
+
+
+def _of_budget(reached: ReachedShare) -> Notification:
+    cost = reached.cost
+    company_id, month = cost.company_id, month_of(cost.first)
+    text = [budget_sentence(cost), *([unpriced_sentence(cost.unpriced)] if cost.unpriced else [])]
+    facts = _names(company_named(company_id) or Company(company_id, company_id))
+    facts |= budget_data(cost) | {"share_percent": reached.share, "text": "\n".join(text)}
+    return Notification(
+        id_of(NotificationType.BUDGET_REACHED, company_id, month, str(reached.share)),
+        NotificationType.BUDGET_REACHED,
+        reached.at,
+        company_id,
+        facts=facts,
+        path=_path("insight-report", "cost", company=company_id, period="month"),
+    )
+
+
+def week_to_tell(now: datetime) -> IsoWeek:
+    """The week whose summary is told: the last whole one, from `SUMMARY_AFTER` its end on."""
+    return IsoWeek.of((now - SUMMARY_AFTER).date()).before
+
+
+def tell_summaries(week: IsoWeek) -> Iterator[int]:
+    """Tell the summary of a week of each company to destinations that want it; nothing where nothing was counted.
+
+    Two Queries for a company, and those of a summary where somebody wants it. Raises the store's errors.
+    """
+    at = week.after.begins_at(SUMMARY_AFTER)
+    for company in all_companies():
+        if not any(each.wants(NotificationType.WEEKLY_SUMMARY, at) for each in destinations_of(company.company_id)):
+            yield 0
+            continue
+        summary = read_summary(company, week)
+        if summary.is_empty:
+            yield 0
+            continue
+        heading = f"Week {week.number}: {week.words} (UTC)."
+        facts = _names(company) | summary.data | {"text": "\n".join((heading, *summary.sentences))}
+        told = Notification(
+            id_of(NotificationType.WEEKLY_SUMMARY, company.company_id, str(week)),
+            NotificationType.WEEKLY_SUMMARY,
+            at,
+            company.company_id,
+            facts=facts,
+            path=_path("insight-summary", company.company_id, week=str(week)),
+        )
+        yield announce([told], KEPT)
+
+
+def _names(company: Company) -> dict[str, object]:
+    return {"company_id": company.company_id, "company_name": quoted(company.name)}
+
+
+def _path(route: str, *args: str, **query: str) -> str:
+    """The address of a page; "" for ids that no address can hold."""
+    try:
+        return f"{reverse(route, args=args)}?{urlencode(query)}"
+    except NoReverseMatch:
+        return ""

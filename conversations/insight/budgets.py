@@ -1,0 +1,321 @@
+"""Budgets of companies for what tokens cost in a calendar month (UTC), in US dollars, and what is spent of them.
+
+Items of the console's own table, so that one Query reads all of them:
+
+- `pk = BUDGETS`, `sk` the company's id: `amount`, which people set, with its `version`; and as of the latest check
+  `month`, `spent` and `unpriced`. A check changes no version, so that it is in nobody's way;
+- `pk = BUDGETS_REACHED#{month}`, `sk = {company_id}#{share}`: that a share was reached, when, and of what. It is
+  written once, and says whether that was told.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.caching import cached_for
+from console.errors import Conflict, ConsoleError, Invalid
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.items import items_of
+from console.store.models import plain_item
+from console.store.presence import table_ready
+from console.trail import versioned
+from console.trail.actions import SYSTEM_TRAIL, Action
+from console.trail.recording import Actor, TrailEntry
+from conversations.companies import check_lead
+from conversations.insight.facts import FactKind
+from conversations.insight.measures import Topic
+from conversations.insight.reading import MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
+from conversations.insight.reports.usage import cost_of
+from conversations.insight.sums import Slice
+
+logger = logging.getLogger(__name__)
+
+PARTITION, REACHED = "BUDGETS", "BUDGETS_REACHED#"
+# Budgets that there can be, all of which one Query reads.
+MOST = 1_000
+# How old the budgets may be that pages show.
+SECONDS = 20
+# In per cent: what is told, the highest first.
+SHARES = (100, 80)
+# After its month, what was reached is of no use.
+KEPT = timedelta(days=62)
+
+
+@dataclass(frozen=True, slots=True)
+class CostBudget:
+    """The budget of a company; `amount` None: it has none. `spent` and `unpriced` (tokens) are of `month`, if any."""
+
+    company_id: str
+    amount: Decimal | None = None
+    version: int = 0
+    month: str = ""
+    spent: Decimal = Decimal(0)
+    unpriced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MonthCost:
+    """What tokens cost in a month, as far as their prices are known, against a budget. `first` is its first day."""
+
+    first: date
+    amount: Decimal
+    spent: Decimal
+    unpriced: int
+    company_id: str = ""
+    name: str = ""
+
+    @property
+    def left(self) -> Decimal:
+        """What is left; less than 0 where the budget is exceeded."""
+        return self.amount - self.spent
+
+    @property
+    def over(self) -> Decimal:
+        """What was spent beyond it."""
+        return max(Decimal(0), -self.left)
+
+    @property
+    def percent(self) -> int:
+        """How much of it is spent, in whole per cent: 100 only where all of it is."""
+        return int(self.spent * 100 / self.amount)
+
+    @property
+    def used(self) -> str:
+        """The part that is spent, in words."""
+        return f"{self.percent:,}%"
+
+    @property
+    def share(self) -> int:
+        """The highest of `SHARES` that is reached; 0 for none."""
+        return next((each for each in SHARES if self.percent >= each), 0)
+
+
+def month_of(day: date) -> str:
+    """The month of a day, as `2026-11`."""
+    return f"{day:%Y-%m}"
+
+
+# --- What people set --------------------------------------------------------------------------------------------------
+
+
+def list_budgets() -> tuple[CostBudget, ...]:
+    """Return the budgets of all companies, strongly consistent. One Query; raises the store's errors."""
+    return tuple(_read(each) for each in items_of(PARTITION, MOST, consistent=True))
+
+
+@cached_for(SECONDS)
+def known_budgets() -> tuple[CostBudget, ...]:
+    """As `list_budgets`, `SECONDS` old at most."""
+    return list_budgets()
+
+
+def load(company_id: str, staff: Staff) -> CostBudget:
+    """Return a company's budget, strongly consistent.
+
+    Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
+    """
+    check_lead(company_id, staff)
+    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_key(PARTITION, company_id), ConsistentRead=True)
+    return _read(plain_item(answer["Item"])) if "Item" in answer else CostBudget(company_id)
+
+
+def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) -> None:
+    """Set a company's budget as it was seen, on record; None for no budget any more.
+
+    Raises as `load`, `Invalid` where there are too many, and `Conflict` where somebody else has changed it meanwhile.
+    """
+    stored = load(company_id, staff)
+    if not stored.version and len(list_budgets()) >= MOST:
+        raise Invalid(f"There are {MOST:,} budgets already, which is the most there can be.")
+    values = {} if amount is None else {"amount": f"{amount:.2f}"} | _spent_now(company_id)
+    payload = {"company": company_id, "dollars a month": "none" if amount is None else f"{amount:,.2f}"}
+    told = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
+    try:
+        versioned.put(PARTITION, company_id, values, version, told)
+    except TransactionRefused as refused:
+        raise Conflict("Somebody else has just changed this budget. Check it, then try again.") from refused
+    known_budgets.forget_all()
+
+
+def _spent_now(company_id: str) -> dict[str, Any]:
+    """What a check would note now, so that pages say at once whether a share of a budget is reached."""
+    if not table_ready("INSIGHT"):
+        return {}
+    today = clock.now().date()
+    spent, unpriced = read_cost(company_id, today.replace(day=1), today)
+    return {"month": month_of(today), "spent": str(spent), "unpriced": unpriced}
+
+
+def _read(item: dict[str, Any]) -> CostBudget:
+    """Read a budget as stored. Never raises: what is no amount is none."""
+    amount, spent, unpriced = _dollars(item.get("amount")), _dollars(item.get("spent")), item.get("unpriced")
+    return CostBudget(
+        str(item["sk"]),
+        amount or None,
+        versioned.version_of(item),
+        str(item.get("month") or "") if spent is not None else "",
+        spent or Decimal(0),
+        unpriced if isinstance(unpriced, int) else 0,
+    )
+
+
+def _dollars(stored: Any) -> Decimal | None:
+    try:
+        amount = Decimal(stored) if isinstance(stored, str) else None
+    except InvalidOperation:
+        return None
+    return amount if amount is not None and amount.is_finite() and amount >= 0 else None
+
+
+# --- What is spent ----------------------------------------------------------------------------------------------------
+
+
+def read_cost(company_id: str, first: date, last: date) -> tuple[Decimal, int]:
+    """Return what a company's tokens cost in a period, both days included, and how many have no known price.
+
+    One Query; raises the store's errors.
+    """
+    query = InsightQuery((company_id,), Slice(), InsightPeriod(first, last))
+    return cost_of(read_topics(FactKind.CONVERSATIONS, query, (Topic.USAGE,))[Topic.USAGE])
+
+
+def month_costs(names: Mapping[str, str], until: date) -> list[MonthCost]:
+    """Return what was spent in the month of a day, until then, by those of these companies (name by id) with a budget.
+
+    One Query of budgets, which is cached, and one for each of the first `MOST_OWNERS` companies with a budget.
+    """
+    first = until.replace(day=1)
+    found = [(each.company_id, each.amount) for each in known_budgets() if each.amount and each.company_id in names]
+    found = sorted(found, key=lambda each: names[each[0]].casefold())[:MOST_OWNERS]
+    costs = parallel(*(partial(read_cost, company_id, first, until) for company_id, _ in found))
+    return [
+        MonthCost(first, amount, *cost, company_id, names[company_id])
+        for (company_id, amount), cost in zip(found, costs, strict=True)
+    ]
+
+
+def reached_budgets(names: Mapping[str, str], staff: Staff) -> list[MonthCost]:
+    """Return the budgets of which a share is reached in this month, for who leads these companies (name by id).
+
+    As of the latest check; those most exceeded first. One Query, which is cached. A failure costs these, not the page.
+    """
+    if not names or not staff.can(Permission.TEAM_LEAD):
+        return []
+    try:
+        budgets = known_budgets()
+    except ConsoleError as error:
+        logger.warning("Could not read the budgets: %s", type(error).__name__)
+        return []
+    first = clock.now().date().replace(day=1)
+    found = [
+        MonthCost(first, each.amount, each.spent, each.unpriced, each.company_id, names[each.company_id])
+        for each in budgets
+        if each.amount and each.company_id in names and each.month == month_of(first)
+    ]
+    return sorted((each for each in found if each.share), key=lambda each: (-each.percent, each.name.casefold()))
+
+
+# --- What was reached -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedShare:
+    """That a share of a budget (80 or 100) was reached `at` an instant, and what was spent of it then."""
+
+    share: int
+    at: datetime
+    cost: MonthCost
+
+
+def check(budget: CostBudget, today: date, known: Iterable[ReachedShare]) -> ReachedShare | None:
+    """Note what a company has spent this month; return the share of its budget that is reached, if any.
+
+    Of shares that are reached at once the highest is noted. `known` are those that were noted before; it is the same
+    one again, so that whoever died before it was told makes that good. Raises the store's errors.
+    """
+    if budget.amount is None:
+        return None
+    first = today.replace(day=1)
+    cost = MonthCost(first, budget.amount, *read_cost(budget.company_id, first, today), budget.company_id)
+    if (budget.month, budget.spent, budget.unpriced) != (month_of(first), cost.spent, cost.unpriced):
+        _note_spent(cost)
+    if not cost.share:
+        return None
+    noted = next(
+        (each for each in known if (each.cost.company_id, each.share) == (budget.company_id, cost.share)), None
+    )
+    return noted or _note_reached(budget, ReachedShare(cost.share, clock.now(), cost))
+
+
+def reached_in(month: date) -> list[ReachedShare]:
+    """Return what was reached in the month of a day. One Query; raises the store's errors."""
+    items = items_of(REACHED + month_of(month), len(SHARES) * MOST, consistent=True)
+    return [found for each in items if (found := _read_reached(each, month.replace(day=1))) is not None]
+
+
+def _note_spent(cost: MonthCost) -> None:
+    """Note what is spent, unless the budget is gone."""
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name("CONSOLE"),
+            Key=_key(PARTITION, cost.company_id),
+            UpdateExpression="SET #month = :month, spent = :spent, unpriced = :unpriced",
+            ConditionExpression="attribute_exists(pk)",
+            ExpressionAttributeNames={"#month": "month"},
+            ExpressionAttributeValues={
+                ":month": {"S": month_of(cost.first)},
+                ":spent": {"S": str(cost.spent)},
+                ":unpriced": {"N": str(cost.unpriced)},
+            },
+        )
+    except ConditionFailed:
+        return
+
+
+def _note_reached(budget: CostBudget, found: ReachedShare) -> ReachedShare | None:
+    """Note it; None where somebody has done so, or changed the budget, at this moment: the next check sees that."""
+    cost, table = found.cost, table_name("CONSOLE")
+    item = _key(REACHED + month_of(cost.first), f"{cost.company_id}#{found.share}") | {
+        "at": {"S": clock.to_iso(found.at)},
+        "amount": {"S": str(cost.amount)},
+        "spent": {"S": str(cost.spent)},
+        "unpriced": {"N": str(cost.unpriced)},
+        "expires_at": {"N": str(clock.to_epoch(found.at + KEPT))},
+    }
+    as_seen = {
+        "ConditionExpression": "#version = :seen",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":seen": {"N": str(budget.version)}},
+    }
+    writes = [
+        {"ConditionCheck": {"TableName": table, "Key": _key(PARTITION, cost.company_id), **as_seen}},
+        {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}},
+    ]
+    try:
+        call("TransactWriteItems", TransactItems=writes)
+    except TransactionRefused:
+        return None
+    return found
+
+
+def _read_reached(item: dict[str, Any], first: date) -> ReachedShare | None:
+    company_id, _, share = str(item["sk"]).rpartition("#")
+    at, amount, spent = clock.parse_instant(item.get("at")), _dollars(item.get("amount")), _dollars(item.get("spent"))
+    unpriced = item.get("unpriced")
+    if at is None or not amount or spent is None or not isinstance(unpriced, int) or not share.isdecimal():
+        return None
+    return ReachedShare(int(share), at, MonthCost(first, amount, spent, unpriced, company_id))
+
+
+def _key(partition: str, sort_key: str) -> dict[str, Any]:
+    return {"pk": {"S": partition}, "sk": {"S": sort_key}}

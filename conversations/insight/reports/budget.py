@@ -1,0 +1,28 @@
+"""A month's budget on the cost report: figures of one company, or a row for each of several."""
+
+from collections.abc import Sequence
+
+from conversations.insight.budgets import MonthCost
+from conversations.insight.reports.base import Figure
+
+
+def budget_figures(cost: MonthCost) -> Sequence[Figure]:
+    """What is spent this month, of how much, and what is left."""
+    month = f"{cost.first:%B %Y}"
+    over = bool(cost.over)
+    return (
+        Figure(
+            "Spent this month",
+            cost.spent,
+            "money",
+            f"What the tokens of conversations cost in {month} (UTC) so far, whatever the filters: {cost.percent}% of "
+            "the budget. Tokens without a known price are left out.",
+        ),
+        Figure("Budget", cost.amount, "money", "What the company means to spend in each calendar month (UTC)."),
+        Figure(
+            "Over the budget" if over else "Left of the budget",
+            cost.over if over else cost.left,
+            "money",
+            f"The budget and what is spent in {month}, one less the other.",
+        ),
+    )

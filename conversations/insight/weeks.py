@@ -1,0 +1,68 @@
+"""Weeks as ISO 8601 has them: from Monday to Sunday, in UTC. The first of a year is that of its first Thursday."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from conversations.insight.reading import InsightPeriod
+
+_WEEK = re.compile(r"(20\d\d)-W([0-5]\d)", re.ASCII)
+_WEEK_LONG = timedelta(weeks=1)
+
+
+@dataclass(frozen=True, slots=True)
+class IsoWeek:
+    """A week; `year` is the one that it is counted in, which its first or last days may not be of."""
+
+    year: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.year}-W{self.number:02}"
+
+    @classmethod
+    def of(cls, day: date) -> "IsoWeek":
+        """The week of a day."""
+        year, number, _ = day.isocalendar()
+        return cls(year, number)
+
+    @classmethod
+    def parse(cls, text: str) -> "IsoWeek":
+        """Read `2026-W47`. Raises `ValueError`, also for a week that its year does not have."""
+        found = _WEEK.fullmatch(text)
+        if found is None:
+            raise ValueError("no week")
+        week = cls(int(found[1]), int(found[2]))
+        return cls.of(week.first)
+
+    @property
+    def first(self) -> date:
+        """Its Monday. Raises `ValueError` for a week that its year does not have."""
+        return date.fromisocalendar(self.year, self.number, 1)
+
+    @property
+    def period(self) -> InsightPeriod:
+        """Its days."""
+        return InsightPeriod(self.first, date.fromisocalendar(self.year, self.number, 7))
+
+    @property
+    def before(self) -> "IsoWeek":
+        """The week before it."""
+        return IsoWeek.of(self.first - _WEEK_LONG)
+
+    @property
+    def after(self) -> "IsoWeek":
+        """The week after it."""
+        return IsoWeek.of(self.first + _WEEK_LONG)
+
+    @property
+    def words(self) -> str:
+        """Its days in words: `16 to 22 November 2026`."""
+        first, last = self.period.first, self.period.last
+        begins = f"{first.day}" + ("" if first.month == last.month else f" {first:%B}")
+        begins += "" if first.year == last.year else f" {first.year}"
+        return f"{begins} to {last.day} {last:%B} {last.year}"
+
+    def begins_at(self, span: timedelta = timedelta(0)) -> datetime:
+        """When it begins, and so much later."""
+        return datetime.combine(self.first, datetime.min.time(), UTC) + span

@@ -39,8 +39,6 @@ from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.routing import BY_RULE
 from conversations.indexer import entries
 from conversations.insight import budgets
-from conversations.insight.facts import FactDay, FactKind, changed_days, day_of, mark_changed
-from conversations.insight.rolling import roll
 from conversations.insight.writing import note
 from conversations.notifications.deliveries import announce, send_test
 from conversations.notifications.destinations import DestinationKind, DestinationValues, add, find, types_for
@@ -349,25 +347,6 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     found = set(needed([*seen, *settling]))
     assert found - allowed(TIMERS) == set(), "the policy lacks these"
     assert allowed(TIMERS) - found == set(), "nothing needs these"
-
-
-def test_what_sums_up_may_do_what_it_does_and_nothing_else(store, monkeypatch):
-    put(store)
-    with store.calls() as rebuilding:
-        call_command("insight", "--rebuild", verbosity=0)
-    assert set(needed(rebuilding)) - allowed(WORK) == set(), "the policy lacks these"
-    day = FactDay(FactKind.CONVERSATIONS, COMPANY, day_of(clock.now()))
-    mark_changed(day, again=True)
-    fresh()
-    with store.calls() as seen:
-        # Somebody else sums up meanwhile.
-        with faults.after("Query", lambda: [roll(each.day) for each in changed_days()], table_key="INSIGHT", nth=2):
-            summer(wait=lambda _: True).run(once=True)
-        later(monkeypatch, hours=1)
-        summer(wait=lambda _: True).run(once=True)
-    found = set(needed(seen))
-    assert found - allowed(INSIGHT) == set(), "the policy lacks these"
-    assert allowed(INSIGHT) - found == set(), "nothing needs these"
 
 
 def test_the_notifier_may_do_what_it_does_and_nothing_else(store, settings):

@@ -170,7 +170,7 @@ class World:
         if not each.agent:
             # What was said of an earlier time may stand there still, where nobody has come to look since.
             bears = self.items[each.key["conversation_id"]]
-            each.urgent = {"no": "not urgent"}.get(mark := bears.get("hand_off_urgent", ""), mark)
+            each.urgent = _urgency_in(bears)
         each.reason = f"{self.now} {WORD if self.random.random() < 0.2 else ''}"
         self._write(each, hand_off_to_human=True, hand_off_to_human_reason=each.reason)
         each.loses, each.flag, each.agent, each.asked, each.taken = each.agent, True, "", self.now, None
@@ -181,8 +181,15 @@ class World:
     def _unflag(self, each: History, _: str) -> bool | None:
         if not each.flag or self.now < each.fragile_until:
             return False
+        item = self.items[each.key["conversation_id"]]
         self._write(each, hand_off_to_human=False, hand_off_to_human_reason=None)
         each.reason = ""
+        if not each.agent and item.get("hand_off_agent") and self._is_pending(each):
+            # It asked anew, and no longer does before anybody heard: who held it never lost it.
+            each.agent, each.loses, each.urgent = item["hand_off_agent"], "", _urgency_in(item)
+            each.asked, each.taken = (
+                clock.parse_instant(item.get(f"hand_off_{name}_at")) for name in ("requested", "taken")
+            )
         if each.agent:
             each.flag = False
         else:
@@ -509,3 +516,9 @@ class World:
             return False
         near = (self.now - 2 * WITHIN, self.now + WITHIN)
         return not any(near[0] <= at <= near[1] for each in self.all for at in each.moments())
+
+
+def _urgency_in(item: dict[str, Any]) -> str:
+    """What an item says of its urgency, as histories have it."""
+    mark = str(item.get("hand_off_urgent", ""))
+    return {"no": "not urgent"}.get(mark, mark)

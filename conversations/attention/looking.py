@@ -52,7 +52,7 @@ def look_again(key: Raw) -> WorkCounts:
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
     done[Did.RETURNED] += give_back(stored, levels, now)
     # Also of what was given back: by when an answer is due stays, and what was due before is not planned for again.
-    plan_next(stored)
+    plan_next(stored, now)
     return +done
 
 

@@ -23,10 +23,12 @@ def plan(stored: Raw, before: Raw) -> None:
     _set_first(stored, times)
 
 
-def plan_next(stored: Raw) -> None:
-    """Set a timer for what time changes next, where all that is due has been done."""
-    now = clock.now()
-    _set_first(stored, {at for at in _times(stored, levels_in(stored), now) if at > now})
+def plan_next(stored: Raw, done_until: datetime) -> None:
+    """Set a timer for what time changes next, where all that was due at `done_until` has been done.
+
+    That is not now: a process that stood still in between has not done what became due meanwhile.
+    """
+    _set_first(stored, {at for at in _times(stored, levels_in(stored), done_until) if at > done_until})
 
 
 def _set_first(stored: Raw, times: set[datetime]) -> None:

@@ -325,7 +325,7 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     set_levels(store, first_answer=10, return_after=45)
     add("", WEBHOOK, ADMIN)
     put(store, **held_by("ana", hand_off_requested_at=ago(minutes=5), hand_off_taken_at=ago(minutes=4)))
-    plan_next(to_dynamodb(stored(store)))
+    plan_next(to_dynamodb(stored(store)), clock.now())
     # Asked for, and counted as two episodes, which are one by now.
     indexing.asks(store, ago(minutes=5))
     entries.ensure(entries.request_in(to_dynamodb(stored(store)), ago(minutes=5)))
@@ -339,7 +339,7 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     with store.calls() as seen:
         ring()
         put(store, conversation_status="processing", updated_at=ago(hours=1))
-        plan_next(to_dynamodb(stored(store)))
+        plan_next(to_dynamodb(stored(store)), clock.now())
         look_again(to_dynamodb(KEY))
     left_open(store, gone=True)
     with store.calls() as settling:

@@ -426,3 +426,18 @@ def test_planning_sets_no_timer_where_nothing_changes_with_time(store):
     put(store, conversation_status="reply_sent")
     planning.plan(to_dynamodb(stored(store)), {})
     assert [each for each in store.all("CONSOLE") if each["pk"].startswith("DUE#")] == []
+
+
+def test_what_becomes_due_while_a_process_stands_still_is_planned_for(store, monkeypatch):
+    set_levels(store, first_answer=10)
+    put(store, **WAITING, gsi_hand_off_queue=f"waiting#{COMPANY}", hand_off_requested_at=ago(minutes=9))
+
+    def stand_still(*_) -> bool:
+        later(monkeypatch, minutes=5)
+        return False
+
+    monkeypatch.setattr("conversations.attention.looking.give_back", stand_still)
+    assert not look_again(to_dynamodb(KEY))
+    now = clock.now()
+    timers = [each for minute in (now, now - timedelta(minutes=1)) for each in due_timers(minute, now)]
+    assert [each["conversation_id"]["S"] for each in timers] == [CONVERSATION]

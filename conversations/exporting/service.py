@@ -45,4 +45,6 @@ def export(listed: ListToExport, format_name: str, staff: Staff) -> Export:
     made = FORMATS[format_name](COLUMNS)
     most_pages = PAGES_PER_FULL_ONE * (limit // PAGE_SIZE + 1)
     bounds = ExportBounds(limit, most_pages, "rows", "Further rows", MOST_SECONDS)
-    return Export(send(made, chain((first,), pages), bounds), made.media_type, file_name("conversation-list", made, now))
+    return Export(
+        send(made, chain((first,), pages), bounds), made.media_type, file_name("conversation-list", made, now)
+    )

@@ -12,7 +12,7 @@ from console.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class HelpTopic:
     """One topic. `needs`: the permission that makes it somebody's (None: everybody's); `routes`: label and page."""
 
     anchor: str
@@ -35,7 +35,7 @@ class Topic:
 
 _P = Permission
 TOPICS = (
-    Topic(
+    HelpTopic(
         "queue",
         "The queue",
         (
@@ -64,7 +64,7 @@ TOPICS = (
         _P.HAND_OFF,
         (("Open the queue", "queue"), ("Waiting times", "queue-waiting-times")),
     ),
-    Topic(
+    HelpTopic(
         "team",
         "The team",
         (
@@ -86,7 +86,7 @@ TOPICS = (
         _P.TEAM_LEAD,
         (("Team", "team"),),
     ),
-    Topic(
+    HelpTopic(
         "saved-views",
         "Saved views",
         (
@@ -100,7 +100,7 @@ TOPICS = (
         _P.CONVERSATION_READ,
         (("Views", "saved-views"),),
     ),
-    Topic(
+    HelpTopic(
         "lists-export",
         "Lists as files",
         (
@@ -111,7 +111,7 @@ TOPICS = (
         _P.CONVERSATION_EXPORT,
         (("Conversations", "conversations"),),
     ),
-    Topic(
+    HelpTopic(
         "answering",
         "Answering a customer",
         (
@@ -130,7 +130,7 @@ TOPICS = (
         ),
         _P.PII_REVEAL,
     ),
-    Topic(
+    HelpTopic(
         "saved-replies",
         "Saved replies",
         (
@@ -149,7 +149,7 @@ TOPICS = (
         _P.HAND_OFF,
         (("Saved replies", "saved-replies"),),
     ),
-    Topic(
+    HelpTopic(
         "messages",
         "What customers write to you",
         (
@@ -179,7 +179,7 @@ TOPICS = (
         _P.HAND_OFF,
         (("To approve", "queue-to-approve"),),
     ),
-    Topic(
+    HelpTopic(
         "conversations",
         "Finding and reading conversations",
         (
@@ -195,7 +195,7 @@ TOPICS = (
         _P.CONVERSATION_READ,
         (("Search", "search"), ("Conversations", "conversations")),
     ),
-    Topic(
+    HelpTopic(
         "tenants",
         "Tenants",
         (
@@ -205,7 +205,7 @@ TOPICS = (
         _P.TENANT_READ,
         (("Tenants", "tenants"), ("Resolve a channel", "channels-resolve")),
     ),
-    Topic(
+    HelpTopic(
         "onboarding",
         "Bringing a tenant live",
         (
@@ -219,7 +219,7 @@ TOPICS = (
         _P.TENANT_WRITE,
         (("New tenant", "tenant-new"),),
     ),
-    Topic(
+    HelpTopic(
         "trail",
         "The trail",
         (
@@ -229,7 +229,7 @@ TOPICS = (
         _P.AUDIT_READ,
         (("Audit", "audit"),),
     ),
-    Topic(
+    HelpTopic(
         "review",
         "Reviewing across conversations",
         (
@@ -247,7 +247,7 @@ TOPICS = (
         _P.AUDIT_REVIEW,
         (("Review", "audit"), ("Access log", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
     ),
-    Topic(
+    HelpTopic(
         "insight",
         "Insight",
         (
@@ -264,7 +264,7 @@ TOPICS = (
         _P.INSIGHT_READ,
         (("Insight", "insight"),),
     ),
-    Topic(
+    HelpTopic(
         "staff",
         "Accounts of the staff",
         (
@@ -276,7 +276,7 @@ TOPICS = (
         _P.STAFF_MANAGE,
         (("Staff", "staff"), ("New account", "staff-new")),
     ),
-    Topic(
+    HelpTopic(
         "system",
         "The system page",
         (
@@ -287,7 +287,7 @@ TOPICS = (
         _P.SYSTEM_READ,
         (("System", "system"),),
     ),
-    Topic(
+    HelpTopic(
         "yourself",
         "Your account, and what is recorded",
         (

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from conversations.insight.facts import FactDay, FactKind, InsightFact, facts_of
-from conversations.insight.measures import TOPICS, Counts, Measure, Topic
+from conversations.insight.measures import TOPICS, Counts, Measure, Topic, amount_of
 from conversations.insight.sums import Slice, read_sums
 
-# In a pattern, what any value matches.
-ANY = "*"
 ROWS, READS = 50, 6
 # In a place, what no id comes after: that day is read.
 END = "~"
@@ -32,15 +30,9 @@ class NumberSource:
     first: date
     last: date
 
-    def matches(self, measure: Measure) -> bool:
-        """Whether a measure adds to the number."""
-        return len(measure) == len(self.pattern) and all(
-            wanted in (ANY, found) for wanted, found in zip(self.pattern, measure, strict=True)
-        )
-
     def amount(self, counts: Counts) -> int:
         """What counts add to it."""
-        return sum(count for measure, count in counts.items() if self.matches(measure))
+        return amount_of(counts, self.pattern)
 
     def has(self, fact: InsightFact) -> bool:
         """Whether a fact is behind it."""

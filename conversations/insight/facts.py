@@ -22,8 +22,7 @@ from console import clock
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-
-Raw = dict[str, dict[str, Any]]
+from conversations.handoff.effects import Raw
 
 # The day of what has no time that can be read. No period has it, and pages say how many there are.
 UNDATED = "undated"
@@ -151,25 +150,35 @@ def expiry(day: FactDay) -> int:
     return clock.to_epoch(clock.midnight(begun, clock.zone_of("UTC")) + timedelta(days=settings.INSIGHT_RETENTION_DAYS))
 
 
-def facts_of(day: FactDay, after: str = "", *, consistent: bool = False) -> Iterator[list[InsightFact]]:
-    """Yield a day's facts in the order of their ids, a read each, from behind `after` on. Raises the store's errors."""
+def query_pages(partition: str, condition: str = "", values: Raw | None = None, **options: Any) -> Iterator[list[Raw]]:
+    """Yield what a partition of INSIGHT holds, a read each. `condition` bounds the sort key `sk` by `values`.
+
+    Raises the store's errors.
+    """
     request: dict[str, Any] = {
         "TableName": table_name("INSIGHT"),
-        "KeyConditionExpression": "pk = :pk" + (" AND sk > :after" if after else ""),
-        "ExpressionAttributeValues": {":pk": {"S": f"FACTS#{day.key}"}} | ({":after": {"S": after}} if after else {}),
-        "ConsistentRead": consistent,
+        "KeyConditionExpression": f"pk = :pk AND {condition}" if condition else "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": partition}} | (values or {}),
+        **options,
     }
     while True:
         answer = call("Query", **request)
-        now = clock.now()
-        yield [
-            InsightFact(day, item["sk"]["S"], data)
-            for item in answer["Items"]
-            if (data := _data_in(item)) is not None and not clock.is_expired(item["expires_at"]["N"], now)
-        ]
+        yield answer["Items"]
         if not (last := answer.get("LastEvaluatedKey")):
             return
         request["ExclusiveStartKey"] = last
+
+
+def facts_of(day: FactDay, after: str = "", *, consistent: bool = False) -> Iterator[list[InsightFact]]:
+    """Yield a day's facts in the order of their ids, a read each, from behind `after` on. Raises the store's errors."""
+    bounds = ("sk > :after", {":after": {"S": after}}) if after else ("", None)
+    for items in query_pages(f"FACTS#{day.key}", *bounds, ConsistentRead=consistent):
+        now = clock.now()
+        yield [
+            InsightFact(day, item["sk"]["S"], data)
+            for item in items
+            if (data := _data_in(item)) is not None and not clock.is_expired(item["expires_at"]["N"], now)
+        ]
 
 
 def _key(day: FactDay, fact_id: str) -> Raw:
@@ -224,22 +233,12 @@ def mark_changed(day: FactDay, *, again: bool = False) -> None:
 
 def changed_days() -> list[ChangedDay]:
     """Every day that is to be summed up, strongly consistent. Raises the store's errors."""
-    request: dict[str, Any] = {
-        "TableName": table_name("INSIGHT"),
-        "KeyConditionExpression": "pk = :pk",
-        "ExpressionAttributeValues": {":pk": {"S": CHANGED}},
-        "ConsistentRead": True,
-    }
-    found: list[ChangedDay] = []
-    while True:
-        answer = call("Query", **request)
-        for item in answer["Items"]:
-            until = clock.parse_instant(item["until"]["S"])
-            if until is not None:
-                found.append(ChangedDay(FactDay.of(item["sk"]["S"]), until))
-        if not (last := answer.get("LastEvaluatedKey")):
-            return found
-        request["ExclusiveStartKey"] = last
+    marks = [
+        (FactDay.of(item["sk"]["S"]), clock.parse_instant(item["until"]["S"]))
+        for items in query_pages(CHANGED, ConsistentRead=True)
+        for item in items
+    ]
+    return [ChangedDay(day, until) for day, until in marks if until is not None]
 
 
 def unmark(changed: ChangedDay) -> bool:

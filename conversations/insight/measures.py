@@ -6,7 +6,7 @@ and what is behind it can never differ. Measures that a page shows together are 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -18,6 +18,22 @@ from conversations.insight.words import UNKNOWN
 
 Measure = tuple[str, ...]
 Counts = Counter[Measure]
+# In a pattern of a measure, what any part matches.
+ANY = "*"
+
+
+def matches(pattern: Sequence[str], measure: Measure) -> bool:
+    """Whether a measure is of a pattern."""
+    return len(measure) == len(pattern) and all(
+        wanted in (ANY, found) for wanted, found in zip(pattern, measure, strict=True)
+    )
+
+
+def amount_of(counts: Counts, pattern: Sequence[str]) -> int:
+    """What counts add up to of the measures of a pattern."""
+    if ANY not in pattern:
+        return counts.get(tuple(pattern), 0)
+    return sum(count for measure, count in counts.items() if matches(pattern, measure))
 
 
 class Topic(StrEnum):

@@ -6,7 +6,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -16,7 +15,7 @@ from console.caching import cached_for
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from conversations.insight.facts import FactDay, FactKind, escaped
+from conversations.insight.facts import FactDay, FactKind, escaped, query_pages
 
 _PLACE, _OWNER = "PLACE", "OWNER#"
 # An owner is noted again so often, so that it is kept for as long as its facts.
@@ -69,18 +68,7 @@ def owners_of(kind: FactKind) -> list[str]:
 
     One Query for some 10,000 of them. Raises the store's errors.
     """
-    request: dict[str, Any] = {
-        "TableName": table_name("INSIGHT"),
-        "KeyConditionExpression": "pk = :pk",
-        "ExpressionAttributeValues": {":pk": {"S": f"OWNERS#{kind}"}},
-    }
-    found: list[str] = []
-    while True:
-        answer = call("Query", **request)
-        found += [unquote(item["sk"]["S"].removeprefix(_OWNER)) for item in answer["Items"]]
-        if not (last := answer.get("LastEvaluatedKey")):
-            return found
-        request["ExclusiveStartKey"] = last
+    return [unquote(item["sk"]["S"].removeprefix(_OWNER)) for items in query_pages(f"OWNERS#{kind}") for item in items]
 
 
 def _put(pseudonym: str, place: FactDay, **condition: str) -> None:

@@ -7,10 +7,9 @@ from datetime import date, datetime, timedelta
 from functools import cached_property, partial
 
 from console.store.calls import parallel
-from conversations.insight.behind import ANY
 from conversations.insight.buckets import quantile
 from conversations.insight.facts import FactKind
-from conversations.insight.measures import Counts, Topic
+from conversations.insight.measures import Counts, Topic, amount_of
 from conversations.insight.sums import DaySums, Slice, counts_of, read_sums
 
 DAY = timedelta(days=1)
@@ -137,18 +136,6 @@ class TopicNumbers:
             if measure[0] == name:
                 found[tuple(measure[each] for each in positions)] += count
         return found
-
-
-def amount_of(counts: Counts, pattern: Sequence[str]) -> int:
-    """What counts add up to of the measures that match a pattern."""
-    if ANY not in pattern:
-        return counts.get(tuple(pattern), 0)
-    return sum(
-        count
-        for measure, count in counts.items()
-        if len(measure) == len(pattern)
-        and all(wanted in (ANY, found) for wanted, found in zip(pattern, measure, strict=True))
-    )
 
 
 def quantile_of(counts: Counts, name: str, share: float) -> float | None:

@@ -73,14 +73,14 @@ def _added_up(day: FactDay) -> tuple[dict[tuple[Topic, Slice], Counts], int]:
     return sums, number
 
 
-def roll_changed(rolled_at: dict[str, Rolled], *, patiently: bool = True) -> Iterator[Rolled]:
-    """Sum up what has changed; `rolled_at` remembers what was done. `patiently`: not again what was just summed up.
+def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
+    """Sum up what has changed, but what was just summed up; `rolled_at` remembers that.
 
     Raises the store's errors.
     """
     for changed in changed_days():
         last = rolled_at.get(changed.day.key)
-        if patiently and last is not None and clock.now() - last.begun < max(EVERY, last.took * SHARE):
+        if last is not None and clock.now() - last.begun < max(EVERY, last.took * SHARE):
             continue
         done = roll(changed.day)
         rolled_at[changed.day.key] = done

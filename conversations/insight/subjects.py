@@ -7,16 +7,12 @@ may be done twice, late, in any order, and by several at once, as with the facts
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Self
 
 from console import clock
 from console.errors import Throttled
-from console.schema.tables import table_name
-from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.insight.facts import (
     UNDATED,
     VERSION,
@@ -27,6 +23,7 @@ from conversations.insight.facts import (
     expiry,
     mark_changed,
     read_fact,
+    remove_fact,
     write_fact,
 )
 from conversations.insight.identity import extend_link
@@ -132,7 +129,7 @@ def _unowned(subject: FactSubject, seen: Mapping[Place, StoredFact]) -> dict[Pla
     """What is known of new facts from when their owner was not."""
     old = {place: subject.moved_from(place) for place, each in seen.items() if not each.revision}
     found = {place: (before, read_fact(*before)) for place, before in old.items() if before is not None}
-    return {place: each for place, each in found.items() if each[1].revision}
+    return {place: each for place, each in found.items() if each[1].data is not None}
 
 
 def _write(
@@ -162,19 +159,6 @@ def _write(
             # Whoever wrote it may have died before it was summed up.
             mark_changed(fact.day)
         if place in moved:
-            _remove(*moved[place])
+            (day, fact_id), before = moved[place]
+            remove_fact(day, fact_id, before)
     return changed
-
-
-def _remove(place: Place, stored: StoredFact) -> None:
-    """Remove a fact that is at its owner's now, unless somebody has just written it."""
-    day, fact_id = place
-    mark_changed(day)
-    with suppress(ConditionFailed):
-        call(
-            "DeleteItem",
-            TableName=table_name("INSIGHT"),
-            Key={"pk": {"S": f"FACTS#{day.key}"}, "sk": {"S": fact_id}},
-            ConditionExpression="revision = :seen",
-            ExpressionAttributeValues={":seen": {"N": str(stored.revision)}},
-        )

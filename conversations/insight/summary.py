@@ -9,15 +9,16 @@ from datetime import timedelta
 from typing import Any
 
 from conversations.companies import Company
-from conversations.insight.behind import ANY
 from conversations.insight.budgets import MonthCost, month_costs
 from conversations.insight.facts import FactKind
-from conversations.insight.measures import Outcome, Topic
+from conversations.insight.measures import ANY, Outcome, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers, read_topics
 from conversations.insight.reports.base import ChartPanel, Figure, Numbers
+from conversations.insight.reports.causes import asked_for_people, failed_conversations
 from conversations.insight.reports.outcomes import EPISODE_MEANS, outcome_share, outcomes_by_day
 from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
 from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
+from conversations.insight.reports.waits import HUMAN_WAITS, overdue_answers
 from conversations.insight.sums import Slice
 from conversations.insight.weeks import IsoWeek
 
@@ -140,36 +141,14 @@ def _sections(numbers: Numbers) -> Iterator[SummarySection]:
     yield SummarySection(
         "failures",
         "Failures",
-        (
-            SummaryNumber(
-                "failed",
-                counted(
-                    "Failed",
-                    failures,
-                    Topic.FAILURES,
-                    ("failed", ANY),
-                    "Conversations whose status says that they failed.",
-                ),
-            ),
-        ),
+        (SummaryNumber("failed", failed_conversations(failures)),),
         "Causes",
         _most_frequent(failures, "cause"),
     )
     yield SummarySection(
         "hand-offs",
         "Hand-offs",
-        (
-            SummaryNumber(
-                "asked_for_a_person",
-                counted(
-                    "A person was asked for",
-                    numbers[Topic.HAND_OFFS],
-                    Topic.HAND_OFFS,
-                    ("asked",),
-                    "Conversations in which the AI, or a colleague, asked for a person.",
-                ),
-            ),
-        ),
+        (SummaryNumber("asked_for_a_person", asked_for_people(numbers[Topic.HAND_OFFS])),),
         "Reasons",
         _most_frequent(numbers[Topic.HAND_OFFS], "reason", ANY),
     )
@@ -191,20 +170,12 @@ def _feedback(threads: TopicNumbers) -> Iterator[SummarySection]:
 
 
 def _waits(waits: TopicNumbers) -> Iterator[SummaryNumber]:
-    for name, measure, key, means in (
-        ("Until taken", "taken", "until_taken", "From asking for a person until somebody took the conversation."),
-        (
-            "First human answer",
-            "answered",
-            "first_human_answer",
-            "From asking for a person until one answered the customer.",
-        ),
-    ):
+    for name, measure, means in HUMAN_WAITS:
+        key = name.lower().replace(" ", "_")
         for part, words, quantile in ((0.5, "median", "p50"), (0.9, "9 of 10", "p90")):
             figure = in_buckets(f"{name} ({words})", waits, measure, part, means)
             yield SummaryNumber(f"{key}_seconds_{quantile}", figure)
-    means = "Answers that people gave, or still owe, later than the company’s targets allow."
-    yield SummaryNumber("answers_overdue", counted("Answers overdue", waits, Topic.WAITS, ("missed",), means))
+    yield SummaryNumber("answers_overdue", overdue_answers(waits))
 
 
 def _most_frequent(numbers: TopicNumbers, name: str, *rest: str) -> tuple[tuple[str, int, int], ...]:

@@ -19,7 +19,7 @@ from console import clock
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry
+from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry, query_pages
 from conversations.insight.measures import Counts, Topic
 
 # In a key, what stands for "all": escaped ids never hold it.
@@ -83,23 +83,12 @@ def read_undated(kind: FactKind, owner: str, topic: Topic, where: Slice) -> list
 
 
 def _read(kind: FactKind, owner: str, topic: Topic, where: Slice, first: str, last: str) -> list[DaySums]:
-    request: dict[str, Any] = {
-        "TableName": table_name("INSIGHT"),
-        "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
-        "ExpressionAttributeValues": {
-            ":pk": {"S": _partition(kind, owner, topic, where)},
-            ":first": {"S": first},
-            ":last": {"S": last},
-        },
-        "ReturnConsumedCapacity": "TOTAL",
-    }
+    bounds = "sk BETWEEN :first AND :last", {":first": {"S": first}, ":last": {"S": last}}
     found: list[DaySums] = []
-    while True:
-        answer, now = call("Query", **request), clock.now()
-        found += [_sums_in(each) for each in answer["Items"] if not clock.is_expired(each["expires_at"]["N"], now)]
-        if not (key := answer.get("LastEvaluatedKey")):
-            return found
-        request["ExclusiveStartKey"] = key
+    for items in query_pages(_partition(kind, owner, topic, where), *bounds, ReturnConsumedCapacity="TOTAL"):
+        now = clock.now()
+        found += [_sums_in(each) for each in items if not clock.is_expired(each["expires_at"]["N"], now)]
+    return found
 
 
 def write_sums(day: FactDay, topic: Topic, where: Slice, counts: Counts, epoch: int, at: datetime) -> bool:
@@ -140,12 +129,8 @@ def packed(counts: Counts) -> bytes:
     )
 
 
-def unpacked(stored: bytes) -> Counts:
-    """Counts that were packed."""
-    return counts_of(_named_in(stored))
-
-
-def _named_in(stored: bytes) -> dict[str, int]:
+def unpacked(stored: bytes) -> dict[str, int]:
+    """Counts that were packed, by the names under which they are stored."""
     named: dict[str, int] = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
     return named
 
@@ -162,6 +147,6 @@ def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
 def _sums_in(item: dict[str, Any]) -> DaySums:
     # The console's client leaves binary values as the base64 of the answer.
     stored = item["counts"]["B"]
-    named = _named_in(base64.b64decode(stored) if isinstance(stored, str) else stored)
+    named = unpacked(base64.b64decode(stored) if isinstance(stored, str) else stored)
     day = item["sk"]["S"]
     return DaySums(None if day == UNDATED else date.fromisoformat(day), named, clock.parse_instant(item["at"]["S"]))

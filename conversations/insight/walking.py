@@ -8,9 +8,10 @@ writes more. What is gone when a walk comes by is never counted.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from cachetools import LRUCache
@@ -23,6 +24,7 @@ from console.schema.tables import TABLES, table_name
 from console.store.calls import submit
 from console.store.connection import call
 from console.store.presence import table_ready
+from conversations.handoff.effects import Raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.leased import LeasedWorker
 from conversations.insight import (
@@ -38,7 +40,6 @@ from conversations.insight.subjects import FactSubject, keep
 
 logger = logging.getLogger(__name__)
 
-Raw = dict[str, dict[str, Any]]
 PAGE, AT_ONCE = 100, 8
 # What a worker remembers of what it came by.
 REMEMBERED = 200_000
@@ -78,11 +79,14 @@ WALKED: Mapping[FactKind, tuple[WalkedTable, ...]] = {
 }
 
 
-def read_page(table: WalkedTable, start: Raw | None) -> tuple[list[Raw], Raw | None]:
-    """Read a page of a table, and where the next one begins, None at the end. Raises the store's errors."""
-    request: dict[str, Any] = {"TableName": table_name(table.key), "Limit": PAGE}
-    if table.attributes:
-        names = {f"#a{number}": name for number, name in enumerate(table.attributes)}
+def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> tuple[list[Raw], Raw | None]:
+    """Read a page of a table (all attributes, if none is named), and where the next one begins, None at the end.
+
+    Raises the store's errors.
+    """
+    request: dict[str, Any] = {"TableName": table_name(table_key), "Limit": PAGE}
+    if attributes:
+        names = {f"#a{number}": name for number, name in enumerate(attributes)}
         request |= {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}
     if start:
         request["ExclusiveStartKey"] = start
@@ -97,24 +101,32 @@ def keep_page(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | N
     """
     done: WorkCounts = Counter({Did.READ: len(items)})
     changed = [each for each in table.subjects(items) if seen is None or seen.get(hash(each.name)) != each.state]
-    for start in range(0, len(changed), AT_ONCE):
-        futures = [(each, submit(_kept, each, seen is None)) for each in changed[start : start + AT_ONCE]]
-        for subject, future in futures:
-            counts = future.result()
-            done += counts
-            if seen is not None and not counts[Did.FAILED]:
-                seen[hash(subject.name)] = subject.state
+    works = [(each.name[0], partial(keep, each, again=seen is None)) for each in changed]
+    for subject, counts in zip(changed, all_kept(works), strict=True):
+        done += counts
+        if seen is not None and not counts[Did.FAILED]:
+            seen[hash(subject.name)] = subject.state
     return done
 
 
-def _kept(subject: FactSubject, again: bool) -> WorkCounts:
+def all_kept(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCounts]:
+    """Write facts, some at once: each of something of a name, by what says whether any changed. Yield what came of it.
+
+    One that fails is counted. Raises the store's errors, where the same may succeed later.
+    """
+    for start in range(0, len(works), AT_ONCE):
+        for future in [submit(_kept, *each) for each in works[start : start + AT_ONCE]]:
+            yield future.result()
+
+
+def _kept(name: str, work: Callable[[], bool]) -> WorkCounts:
     try:
-        return +Counter({Did.COUNTED.value: int(keep(subject, again=again))})
+        return +Counter({Did.COUNTED.value: int(work())})
     except Exception as error:
         if is_passing(error):
             raise
         # Whatever is wrong with one must not keep the others. No message: it may quote a key.
-        logger.warning("The facts of a %s could not be written: %s", subject.name[0], type(error).__name__)
+        logger.warning("The facts of a %s could not be written: %s", name, type(error).__name__)
         return Counter({Did.FAILED: 1})
 
 
@@ -123,7 +135,7 @@ def walk_all(kind: FactKind) -> Iterator[WorkCounts]:
     for table in WALKED[kind]:
         start: Raw | None = None
         while table_ready(table.key):
-            items, start = read_page(table, start)
+            items, start = read_page(table.key, table.attributes, start)
             yield keep_page(table, items)
             if start is None:
                 break
@@ -167,7 +179,7 @@ class FactWalker(LeasedWorker):
         if self._table is None:
             self._note_end()
             return Counter()
-        items, onward = read_page(self._table, self._start)
+        items, onward = read_page(self._table.key, self._table.attributes, self._start)
         done = keep_page(self._table, items, self._seen)
         self.counts += done
         self._start = onward

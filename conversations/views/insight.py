@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ from console.caching import cached_for
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
+from console.store.calls import parallel
 from console.store.presence import table_ready
 from conversations.companies import companies_for, projects_of
 from conversations.insight.behind import ROWS, NumberSource, read_behind
@@ -26,7 +28,7 @@ from conversations.insight.budgets import month_costs
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
-from conversations.insight.measures import Measure, Topic
+from conversations.insight.measures import ANY, Measure, Topic
 from conversations.insight.reading import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
 from conversations.insight.reports import OVERVIEW, PAGES
 from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
@@ -35,8 +37,6 @@ from conversations.insight.sums import read_sums
 from conversations.views.conversation import link as address_of
 from conversations.views.insight_rows import COLUMNS, row_of
 from tenants.queries import names_for
-
-TITLE = "Insight"
 
 
 @cached_for(seconds=300)
@@ -105,7 +105,7 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     sources = [
         NumberSource(page.kind, owner, link.topic, query.where, link.pattern, first, last) for owner in query.owners
     ]
-    context |= {"first": first, "last": last, "name": " · ".join(each for each in link.pattern if each != "*")}
+    context |= {"first": first, "last": last, "name": " · ".join(each for each in link.pattern if each != ANY)}
     if len(sources) > 1:
         return render(request, "insight/behind.html", context | {"companies": _by_company(sources, form, page, link)})
     binding = (slug, query.owners[0], query.where.key, link.topic, *link.pattern, str(first), str(last))
@@ -255,8 +255,9 @@ def _by_company(
 ) -> Iterator[tuple[str, int, str]]:
     """For each company that adds to a number: its name, how much, and the address of what is behind that."""
     base = _Links(page, form).of(link)
-    for source in sources[:25]:
-        sums = read_sums(source.kind, source.owner, source.topic, source.where, source.first, source.last)
+    asked = sources[:MOST_OWNERS]
+    reads = (partial(read_sums, each.kind, each.owner, each.topic, each.where, each.first, each.last) for each in asked)
+    for source, sums in zip(asked, parallel(*reads), strict=True):
         if amount := sum(source.amount(each.counts) for each in sums):
             yield form.owners.get(source.owner) or "No company is known", amount, _of_owner(base, form, source)
 

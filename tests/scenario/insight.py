@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console import clock
-from conversations.insight.behind import ANY
 from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFact, day_of, write_fact
 from conversations.insight.identity import pseudonym_of, save_link
+from conversations.insight.measures import ANY
 from conversations.insight.reports import PAGES
 from conversations.insight.rolling import roll
 from conversations.insight.weeks import IsoWeek

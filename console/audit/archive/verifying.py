@@ -38,7 +38,7 @@ class ArchiveFinding:
 
 
 @dataclass(slots=True)
-class Report:
+class ArchiveReport:
     """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be checked."""
 
     findings: list[ArchiveFinding] = field(default_factory=list)
@@ -51,9 +51,9 @@ class Report:
         self.findings.append(ArchiveFinding(file, line, words))
 
 
-def verify(place: ArchivePlace, head: str = "") -> Report:
+def verify(place: ArchivePlace, head: str = "") -> ArchiveReport:
     """Check everything. `head` is the one that the operator noted, if any. Raises `PlaceError` and `Invalid`."""
-    report = Report()
+    report = ArchiveReport()
     names = place.names()
     manifest = _manifest(place, names, report)
     if manifest is None:
@@ -80,7 +80,7 @@ def verify(place: ArchivePlace, head: str = "") -> Report:
     return report
 
 
-def _manifest(place: ArchivePlace, names: list[str], report: Report) -> Manifest | None:
+def _manifest(place: ArchivePlace, names: list[str], report: ArchiveReport) -> Manifest | None:
     if manifests.NAME not in names:
         report.find(manifests.NAME, 0, "missing: this is no archive, or its export was interrupted")
         return None
@@ -93,7 +93,7 @@ def _manifest(place: ArchivePlace, names: list[str], report: Report) -> Manifest
         return None
 
 
-def _check_names(manifest: Manifest, names: list[str], report: Report) -> None:
+def _check_names(manifest: Manifest, names: list[str], report: ArchiveReport) -> None:
     listed = [each.name for each in manifest.files]
     if listed != [f"audit-{number:06}.jsonl.gz" for number in range(1, len(listed) + 1)]:
         report.find(manifests.NAME, 0, "its files are not in the order in which they were written")
@@ -105,7 +105,7 @@ def _check_names(manifest: Manifest, names: list[str], report: Report) -> None:
             report.find(name, 0, "not part of this archive")
 
 
-def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) -> None:
+def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: ArchiveReport) -> None:
     """Check one file against its record and the chain, which stands where the previous file ends."""
     known, number, first = len(report.findings), 0, chain.lines
     try:
@@ -131,7 +131,7 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) 
     chain.stand_at(record.chain, first + record.lines)
 
 
-def _compare_with_trail(manifest: Manifest, report: Report) -> None:
+def _compare_with_trail(manifest: Manifest, report: ArchiveReport) -> None:
     """Compare with the head in the trail of the system, out of reach even of somebody with the files and the key."""
     header = manifest.header
     if header.environment != settings.CONSOLE_ENV:
@@ -156,7 +156,7 @@ def _compare_with_trail(manifest: Manifest, report: Report) -> None:
         report.notes.append("Its head is the one in the trail.")
 
 
-def _without_entry(manifest: Manifest, report: Report) -> None:
+def _without_entry(manifest: Manifest, report: ArchiveReport) -> None:
     made = clock.parse_instant(manifest.header.made_at)
     kept = timedelta(days=settings.AUDIT_RETENTION_DAYS)
     if made is None or made + kept > clock.now():

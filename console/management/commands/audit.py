@@ -11,7 +11,7 @@ from tqdm import tqdm
 from console.audit.archive.exporting import Days, export
 from console.audit.archive.manifest import Manifest
 from console.audit.archive.places import place_of
-from console.audit.archive.verifying import Report, verify
+from console.audit.archive.verifying import ArchiveReport, verify
 from console.audit.archive.walk import size_of_table
 from console.errors import ConsoleError
 
@@ -83,7 +83,7 @@ class Command(BaseCommand):
         self.stdout.write(_words(report, report.manifest))
 
 
-def _words(report: Report, manifest: Manifest) -> str:
+def _words(report: ArchiveReport, manifest: Manifest) -> str:
     header = manifest.header
     return (
         f"As it was made: {_entries(report.lines)} of {header.environment} in {_files(manifest)}, "

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
 from conversations.insight.facts import FactKind
-from conversations.insight.measures import Measure, Topic
-from conversations.insight.reading import InsightPeriod, InsightQuery, TopicNumbers, amount_of
+from conversations.insight.measures import Measure, Topic, amount_of
+from conversations.insight.reading import InsightPeriod, InsightQuery, TopicNumbers
 
 
 @dataclass(frozen=True, slots=True)

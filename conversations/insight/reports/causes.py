@@ -1,12 +1,23 @@
 """What leaves the AI and why, and what fails and where."""
 
 from console.charts import Chart, ChartColumn, ChartRow
-from conversations.insight.behind import ANY
-from conversations.insight.measures import Topic
+from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
 from conversations.insight.reports.parts import MOST_ROWS, by_part, counted, hand_off_rate, left_out
 from conversations.insight.words import CONFIDENCE, UNKNOWN
+
+
+def asked_for_people(found: TopicNumbers) -> Figure:
+    """In how many conversations a person was asked for."""
+    means = "Conversations in which the AI, or a colleague, asked for a person."
+    return counted("A person was asked for", found, Topic.HAND_OFFS, ("asked",), means)
+
+
+def failed_conversations(found: TopicNumbers) -> Figure:
+    """How many conversations failed."""
+    means = "Conversations whose status says that they failed."
+    return counted("Failed", found, Topic.FAILURES, ("failed", ANY), means)
 
 
 def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
@@ -14,13 +25,7 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
     found = numbers[Topic.HAND_OFFS]
     figures = (
         hand_off_rate(found, Topic.HAND_OFFS),
-        counted(
-            "A person was asked for",
-            found,
-            Topic.HAND_OFFS,
-            ("asked",),
-            "Conversations in which the AI, or a colleague, asked for a person.",
-        ),
+        asked_for_people(found),
         counted(
             "Taken over unasked",
             found,
@@ -75,7 +80,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
     found = numbers[Topic.FAILURES]
     failed = ("failed", ANY)
     figures = (
-        counted("Failed", found, Topic.FAILURES, failed, "Conversations whose status says that they failed."),
+        failed_conversations(found),
         Figure(
             "Failure rate",
             share(found.amount(*failed), found.amount("episodes", ANY)),

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from console.charts import Chart, ChartColumn, ChartRow, Number
-from conversations.insight.behind import ANY
-from conversations.insight.measures import Topic
+from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, share
 

@@ -2,10 +2,9 @@
 
 from console.charts import Chart, ChartColumn, ChartRow
 from console.staff.colleagues import colleagues_of
-from conversations.insight.behind import ANY
 from conversations.insight.conversation_facts import STAFF
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.measures import Topic
+from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import MOST_OWNERS, InsightQuery
 from conversations.insight.reports.base import ChartPanel, NumberLink, Numbers, Report
 from conversations.insight.reports.parts import counted, left_out

@@ -1,8 +1,7 @@
 """Reports of the other stores: threads and their feedback, chats, the middleware, and tenants' messages."""
 
 from console.charts import Chart, ChartColumn, ChartRow
-from conversations.insight.behind import ANY
-from conversations.insight.measures import Topic
+from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
 from conversations.insight.reports.parts import by_part, counted, in_buckets, left_out

@@ -7,8 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 from console.charts import Chart, ChartColumn, ChartRow
-from conversations.insight.behind import ANY
-from conversations.insight.measures import Counts, Topic
+from conversations.insight.measures import ANY, Counts, Topic
 from conversations.insight.prices import Tokens, cost, price_of
 from conversations.insight.reading import InsightQuery, StepNumbers, TopicNumbers
 from conversations.insight.reports.base import (

@@ -15,6 +15,18 @@ from conversations.insight.reports.base import (
 )
 from conversations.insight.reports.parts import counted, in_buckets, left_out, milliseconds, rounded
 
+# Name, measure and meaning of what customers wait for people.
+HUMAN_WAITS = (
+    ("Until taken", "taken", "From asking for a person until somebody took the conversation."),
+    ("First human answer", "answered", "From asking for a person until one answered the customer."),
+)
+
+
+def overdue_answers(waits: TopicNumbers) -> Figure:
+    """How many answers were late."""
+    means = "Answers that people gave, or still owe, later than the company’s targets allow."
+    return counted("Answers overdue", waits, Topic.WAITS, ("missed",), means)
+
 
 def waits_report(numbers: Numbers, query: InsightQuery) -> Report:
     waits = numbers[Topic.WAITS]
@@ -24,8 +36,7 @@ def waits_report(numbers: Numbers, query: InsightQuery) -> Report:
         *(
             in_buckets(f"{name} ({words})", waits, measure, part, means)
             for name, measure, means in (
-                ("Until taken", "taken", "From asking for a person until somebody took the conversation."),
-                ("First human answer", "answered", "From asking for a person until one answered the customer."),
+                *HUMAN_WAITS,
                 (
                     "AI’s first answer",
                     "first",
@@ -36,13 +47,7 @@ def waits_report(numbers: Numbers, query: InsightQuery) -> Report:
         ),
         milliseconds("AI’s processing (median)", waits, 0.5),
         milliseconds("AI’s processing (9 of 10)", waits, 0.9),
-        counted(
-            "Answers overdue",
-            waits,
-            Topic.WAITS,
-            ("missed",),
-            "Answers that people gave, or still owe, later than the company’s targets allow.",
-        ),
+        overdue_answers(waits),
         Figure(
             "On time",
             share(max(0, asked - missed), asked),

@@ -452,7 +452,7 @@ def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name,
     assert all(sid.isalnum() for sid in sids)
 
 
-def test_insight_may_do_what_it_does_and_nothing_else(store, settings):
+def test_insight_may_do_what_it_does_and_nothing_else(store, settings, monkeypatch):
     settings.INSIGHT_WALK_HOURS = 0
     build(store)
     said = [{"role": "user", "metadata": {"timestamp": EARLIER}}]
@@ -471,6 +471,9 @@ def test_insight_may_do_what_it_does_and_nothing_else(store, settings):
         store.put("CONVERSATIONS", {**stored(store), "conversation_id": "later"})
         store.put("AUDIT", {"conversation_id": "later", **entry, "ts_action_id": f"{EARLIER}#2"})
         walk_over_everything()
+        summer().run(once=True)
+        # When facts of a day can no longer be on their way, its mark goes.
+        later(monkeypatch, hours=1)
         summer().run(once=True)
     found = set(needed(seen))
     assert found - allowed(INSIGHT) == set(), "the policy lacks these"

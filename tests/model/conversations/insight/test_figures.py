@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from console import clock
-from conversations.insight import rebuilding
+from conversations.insight import walking
 from tests.model.conversations.insight.history import figures_of
 from tests.model.conversations.insight.workers import Workers
 
@@ -27,7 +27,7 @@ NONE: Counter = Counter()
 @pytest.mark.parametrize("seed", range(max(2, CONVERSATIONS // AT_ONCE)))
 def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, monkeypatch, seed):
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
-    monkeypatch.setattr(rebuilding, "PAGE", 10)
+    monkeypatch.setattr(walking, "PAGE", 10)
     world = Workers(store, seed, AT_ONCE, real=seed % REAL_EVERY == 1)
     monkeypatch.setattr(clock, "now", lambda: world.now)
     while (changed := world.step()) is not None:

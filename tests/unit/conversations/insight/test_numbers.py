@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conversations.insight.buckets import MOST, bucket_of, quantile, value_of
 from conversations.insight.facts import FactDay, FactKind, day_of, escaped
-from conversations.insight.sums import Slice, packed, unpacked
+from conversations.insight.sums import Slice, counts_of, packed, unpacked
 from conversations.insight.words import OTHER, UNKNOWN, code_of, confidence_band, is_identifier, reason_kind, version_of
 
 VALUES = st.integers(1, MOST)
@@ -49,7 +49,7 @@ PARTS = st.text(st.characters(exclude_characters="\x1f", exclude_categories=["Cs
 
 @given(st.dictionaries(st.lists(PARTS, min_size=1, max_size=5).map(tuple), st.integers(1, 10**9), max_size=20))
 def test_sums_are_unpacked_as_they_were_packed(counts):
-    assert unpacked(packed(Counter(counts))) == counts
+    assert counts_of(unpacked(packed(Counter(counts)))) == counts
 
 
 @given(TEXT, TEXT)

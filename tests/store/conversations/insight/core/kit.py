@@ -47,7 +47,7 @@ def sums(store: Store) -> dict[str, bytes]:
 def roll_until_quiet(clock_: "Clock") -> None:
     """Sum up until no day is marked."""
     clock_.now += timedelta(minutes=3)
-    while list(roll_changed({}, patiently=False)):
+    while list(roll_changed({})):
         clock_.now += timedelta(minutes=3)
 
 

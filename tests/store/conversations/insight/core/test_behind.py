@@ -9,9 +9,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from conversations.insight import behind
-from conversations.insight.behind import ANY, NumberSource, read_behind
+from conversations.insight.behind import NumberSource, read_behind
 from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFact, facts_of, write_fact
-from conversations.insight.measures import TOPICS, Topic
+from conversations.insight.measures import ANY, TOPICS, Topic
 from conversations.insight.rolling import roll
 from conversations.insight.sums import Slice
 

@@ -62,11 +62,14 @@ def _saved_replies(now: datetime) -> Iterator[Record]:
         )
 
 
-def create_tables() -> None:
-    """Create every table of the registry that is not there, with its indexes and TTL. Raises the store's errors."""
+def create_tables(*, but: str = "") -> None:
+    """Create every table of the registry that is not there, with its indexes and TTL; not that of the key `but`.
+
+    Raises the store's errors.
+    """
     there = call("ListTables")["TableNames"]
     for key, spec in TABLES.items():
-        if table_name(key) in there:
+        if key == but or table_name(key) in there:
             continue
         call("CreateTable", **create_table_request(key))
         if spec.ttl:

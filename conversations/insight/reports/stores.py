@@ -26,7 +26,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
             share(found.amount("sources", "with"), found.amount("sources", ANY)),
             "percent",
             "Answers that say what they were made from, of all answers.",
-            NumberLink(Topic.FEEDBACK, ("sources", "without")),
+            NumberLink(Topic.FEEDBACK, ("sources", "with")),
         ),
         Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
     )

@@ -35,7 +35,7 @@ from conversations.queue.unread import unread_of
 from conversations.reading import seal_list_context
 from conversations.telling import told_to
 from conversations.views.exports import export_url
-from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, wait_of, words_of
+from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, waits_of, words_of
 from conversations.views.saved_views import queue_menu
 
 # How often an open page asks for changes. Without the index each answer searches every company.
@@ -66,6 +66,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
         "not_placed": counting.not_placed_for(staff) if form.chosen_tab == ATTENTION else None,
     }
+    shown["waits"] = waits_of(page)
     tag = quote_etag(_tag(page, shown))
     if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
         return unchanged
@@ -100,8 +101,7 @@ def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | Non
 
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """The tag of what this address shows."""
-    now = clock.now()
-    tones = [(wait["tone"], wait["answered"]) for entry in page.entries if (wait := wait_of(entry, now))]
+    tones = [(wait["tone"], wait["answered"]) for wait in shown["waits"] if wait]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown[each]) for each in ("notice", "indexer", "not_placed")]
     words = sorted((reference, each.unanswered, each.text) for reference, each in shown["words"].items())
@@ -109,9 +109,9 @@ def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
 
 
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
-    staff, tab, numbers, now = request.staff, form.chosen_tab, shown["numbers"], clock.now()
+    staff, tab, numbers = request.staff, form.chosen_tab, shown["numbers"]
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    longest = longest_of(page, now) if page.entries and tab == WAITING and shown["is_first"] else None
+    longest = longest_of(shown["waits"]) if tab == WAITING and shown["is_first"] else None
     rows = rows_of(page, tab, list_context, staff, shown)
     return shown | {
         "tab": tab,

@@ -48,13 +48,13 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed.
 
-    `shown` are the page's words of customers, and what is unread. `bulk` says what the row can be selected for, and
-    `token` is what its checkbox sends.
+    `shown` are the page's waits, words of customers, and what is unread. `bulk` says what the row can be selected for,
+    and `token` is what its checkbox sends.
     """
     now = clock.now()
     query = "?" + urlencode({"in": list_context})
     rows = []
-    for entry in page.entries:
+    for entry, wait in zip(page.entries, shown["waits"], strict=True):
         summary, hand_off = entry.summary, entry.hand_off
         bulk = bulk_actions(tab, hand_off, staff)
         is_unread, words = summary.reference in shown["unread"], shown["words"].get(summary.reference)
@@ -64,17 +64,15 @@ def rows_of(
                 "url": reverse("conversation", args=[summary.reference]) + query,
                 "action_url": reverse("conversation-hand-off", args=[summary.reference]),
                 "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
-                "wait": wait_of(entry, now),
+                "wait": wait,
                 "title": title_of(entry),
                 "who": customer_of(entry.item, staff),
                 "channel": CHANNELS.get(summary.channel, summary.channel),
                 "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
                 "is_unread": is_unread,
-                "words": words,
+                "tags": _tags(entry, words, is_unread=is_unread),
+                "said": words.text if words else "",
                 "since": since_of(entry),
-                "causes": _causes(entry),
-                "is_urgent": bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
-                "is_failed": family_of(summary.status) is Family.FAILED and Cause.FAILED not in entry.causes,
                 "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",
                 "is_forgotten": is_forgotten(hand_off, now),
                 "button": primary_button(entry.item, hand_off, staff),
@@ -92,19 +90,28 @@ def bulk_actions_of(rows: Iterable[Mapping[str, Any]]) -> list[BulkAction]:
     return [each for each in BulkAction if each in offered]
 
 
-def _causes(entry: QueueEntry) -> list[dict[str, Any]]:
-    """What needs attention in a conversation that people have, and since when; of one about to expire, until when.
+def _tags(entry: QueueEntry, words: LastWords | None, *, is_unread: bool) -> list[dict[str, Any]]:
+    """The states of a row in a word each; with `at`, since or until when.
 
-    Of what the AI has, the title says so.
+    Of what the AI has, the title says what needs attention.
     """
-    if entry.hand_off.state is HandOffState.AI:
-        return []
-    raw = entry.item.raw
-    expires = expires_at(raw)
-    return [
-        {"label": each.label, "since": cause_since(each, raw), "until": expires if each is Cause.EXPIRING else None}
-        for each in entry.causes
-    ]
+    hand_off, raw, tags = entry.hand_off, entry.item.raw, []
+    if hand_off.state is not HandOffState.AI:
+        if hand_off.urgent:
+            tags.append(_bad("urgent"))
+        for each in entry.causes:
+            when = ("until", expires_at(raw)) if each is Cause.EXPIRING else ("since", None)
+            tags.append(_bad(each.label) | {"word": when[0], "at": when[1] or cause_since(each, raw)})
+    if family_of(entry.summary.status) is Family.FAILED and Cause.FAILED not in entry.causes:
+        tags.append(_bad("the platform failed"))
+    unanswered = words.label if words is not None and words.unanswered else ""
+    if unanswered or is_unread:
+        tags.append({"label": unanswered or "new message", "tone": "human", "icon": "conversations"})
+    return tags
+
+
+def _bad(label: str) -> dict[str, Any]:
+    return {"label": label, "tone": "bad", "icon": "warning"}
 
 
 def since_of(entry: QueueEntry) -> datetime | None:
@@ -114,16 +121,23 @@ def since_of(entry: QueueEntry) -> datetime | None:
     return entry.hand_off.requested_at
 
 
-def longest_of(page: QueuePage, now: datetime) -> dict[str, Any] | None:
+def longest_of(waits: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
     """The longest wait of the rows: urgent ones come first, however long they wait."""
-    waits = [wait for entry in page.entries if (wait := wait_of(entry, now)) and not wait["answered"]]
-    return min(waits, key=lambda wait: wait["since"], default=None)
+    unanswered = [wait for wait in waits if wait and not wait["answered"]]
+    return min(unanswered, key=lambda wait: wait["since"], default=None)
 
 
-def wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
-    """How long a customer has waited for an answer, for conversations/_wait.html; None if unknown.
+def waits_of(page: QueuePage) -> list[dict[str, Any] | None]:
+    """How long the customers of a page have waited, row by row."""
+    now = clock.now()
+    return [_wait_of(entry, now) for entry in page.entries]
 
-    `due_at`: by when people mean to answer. `answered`: they have, and the customer has not written since.
+
+def _wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
+    """How long a customer has waited for an answer, as templates show it; None if unknown.
+
+    `at_least`: it may be longer. `due_at`: by when people mean to answer. `answered`: they have, and the customer has
+    not written since.
     """
     hand_off = entry.hand_off
     if hand_off.state is HandOffState.AI:
@@ -147,7 +161,9 @@ def wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
 
 def _counted(since: datetime, now: datetime, tone: str = "") -> dict[str, Any]:
     words = clock.format_span(max(timedelta(0), now - since))
-    return {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone, "answered": False}
+    wait = {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone}
+    # All of them, each time: what templates look for in vain takes longest.
+    return wait | {"answered": False, "at_least": False, "due_at": "", "due": ""}
 
 
 def title_of(entry: QueueEntry) -> str:

@@ -184,10 +184,11 @@ def test_without_its_tables_nobody_is_asked_to_send_an_action_again(bare_store):
 
 
 def row_form(client, item) -> dict[str, str]:
-    """The fields of the form in the conversation's row of "mine"."""
+    """What the button of the conversation's row of "mine" sends."""
     text = client.get("/queue/?tab=mine&channel=whatsapp").content.decode()
-    found = re.search(rf"<form[^>]*{page_of(item)}hand-off/.*?</form>", text, re.DOTALL)[0]
-    return dict(re.findall(r'<input type="hidden" name="(intent|in|stay)" value="([^"]*)"', found))
+    form = re.search(r'<form id="row".*?</form>', text, re.DOTALL)[0]
+    pressed = re.search(rf'formaction="{page_of(item)}hand-off/" name="intent" value="([^"]*)"', text)[1]
+    return dict(re.findall(r'<input type="hidden" name="(in|stay)" value="([^"]*)"', form)) | {"intent": pressed}
 
 
 def test_who_hands_back_from_a_row_stays_in_the_list(store):

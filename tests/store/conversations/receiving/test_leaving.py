@@ -386,11 +386,11 @@ def test_a_row_of_the_queue_offers_it_too_and_one_returns_to_the_list(store, fai
     store.update("CONVERSATIONS", KEY, hand_off_requested_at="2026-02-01T10:00:00.000Z")
     client = signed_in(member())
     page = client.get("/queue/?tab=attention").content.decode()
-    form = r'name="intent" value="([^"]+)">.*?name="in" value="([^"]+)".*?<button[^>]*>([^<]+)'
-    forms = re.findall(form, page, re.DOTALL)
-    assert [label for _, _, label in forms] == ["Take over", "Leave it", "Let the AI try again"]
-    token, context, _ = forms[2]
-    url = f"/conversations/{reference_of(CHANNEL, CONVERSATION)}/hand-off/"
+    buttons = re.findall(r'<button[^>]*formaction="([^"]+)" name="intent" value="([^"]+)"[^>]*>([^<]+)', page)
+    assert [label for _, _, label in buttons] == ["Take over", "Leave it", "Let the AI try again"]
+    url, token, _ = buttons[2]
+    assert url == f"/conversations/{reference_of(CHANNEL, CONVERSATION)}/hand-off/"
+    context = re.search(r'<form id="row".*?name="in" value="([^"]+)"', page)[1]
     answer = client.post(url, {"intent": token, "in": context, "stay": "1"})
     assert answer["Location"] == "/queue/?tab=attention"
     assert stored(store)["conversation_status"] == "retry"

@@ -8,6 +8,8 @@ from django import forms
 from django.http import QueryDict
 
 from console.forms import DaysForm
+from console.store.models import SORT_KEY_BYTES, fits
+from conversations.insight.facts import escaped
 from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, InsightQuery
 from conversations.insight.reports.base import OwnedBy
 from conversations.insight.sums import Slice
@@ -41,10 +43,16 @@ class InsightForm(DaysForm):
     field_order = ("company", "tenant", "project", "channel", "period", "since", "until", "compare")
 
     def __init__(
-        self, data: QueryDict, owned_by: OwnedBy, owners: Mapping[str, str], projects: Mapping[str, str]
+        self, data: QueryDict, owned_by: OwnedBy, owners: Mapping[str, str], projects: Mapping[str, str] | None
     ) -> None:
-        """Take whose facts there are to choose from, by id, and the projects of the chosen company."""
+        """Take whose facts there are to choose from, by id, and the projects of the chosen company.
+
+        Where the projects are not known (None), any that can be part of a key is taken.
+        """
         super().__init__(data)
+        if projects is None:
+            named = data.get("project", "")
+            projects = {named: named} if named and fits(escaped(named), SORT_KEY_BYTES) else {}
         self.owned_by, self.owners = owned_by, owners
         for each in (OwnedBy.COMPANY, OwnedBy.TENANT):
             if each is not owned_by:

@@ -77,7 +77,7 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
 def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
     """One chart's numbers as CSV, with the filters of the address."""
     page = _page_named(slug)
-    _, query = _asked(request, page)
+    _, query = _asked(request, page, names_projects=False)
     if not table_ready("INSIGHT"):
         raise NotFound
     panels: dict[str, ChartPanel] = {each.chart.id: each for each in _built(page, query)[0].panels}
@@ -95,7 +95,7 @@ def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
     """The conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
     page = _page_named(slug)
-    form, query = _asked(request, page)
+    form, query = _asked(request, page, names_projects=False)
     link = _link_in(request, page)
     context = _frame(request, page, form, query) | {"back_url": _address(reverse("insight-report", args=[slug]), form)}
     if not table_ready("INSIGHT") or not query.owners:
@@ -132,14 +132,18 @@ def _page_named(slug: str) -> ReportPage:
     return PAGES[slug]
 
 
-def _asked(request: StaffRequest, page: ReportPage) -> tuple[InsightForm, InsightQuery]:
+def _asked(request: StaffRequest, page: ReportPage, *, names_projects: bool = True) -> tuple[InsightForm, InsightQuery]:
+    """What an address asks for. Where no form lists the projects, that of the address is not looked up: of one that is
+    unknown there are no numbers."""
     owners = _owners(request.staff, page.owned_by)
     wanted = request.GET.get(page.owned_by, "") if page.owned_by else ""
     wanted = wanted or (next(iter(owners)) if len(owners) == 1 else "")
     if wanted and wanted not in owners:
         raise NotFound
-    is_of_conversations = page.kind is FactKind.CONVERSATIONS
-    form = InsightForm(request.GET, page.owned_by, owners, _projects(wanted) if wanted and is_of_conversations else {})
+    projects: dict[str, str] | None = {}
+    if wanted and page.kind is FactKind.CONVERSATIONS:
+        projects = _projects(wanted) if names_projects else None
+    form = InsightForm(request.GET, page.owned_by, owners, projects)
     query = form.query(clock.now().date())
     if page.kind is FactKind.MIDDLEWARE and request.staff.scope.everything and not form.owner:
         # Of some conversations nobody knows whose they are.

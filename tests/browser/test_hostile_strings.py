@@ -35,8 +35,8 @@ EVERY = int(os.environ.get("HOSTILE_EVERY", 4))
 DEALT = STRINGS[::EVERY]
 # Strings in a group for pages that show many texts, or show them in part; and for the others.
 GROUP, LARGER_GROUP = 20, 67
-# Redirects, and fragments that are put into a page by pressing what is on it.
-LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-news"}
+# Redirects, fragments that are put into a page by pressing what is on it, and files.
+LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-news", "insight-csv"}
 # Of these every address shows something else; of the others the first will do.
 WHOLE = {"queue", "conversations", "conversation-find", "trail", "store-list", "store-record"}
 # Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.

@@ -9,6 +9,8 @@ from html import unescape
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
+from django.template import Template
+from django.test.utils import instrumented_test_render  # type: ignore[attr-defined]
 from django.urls import reverse
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -60,6 +62,12 @@ def exported(client, context=OF_COMPANY) -> list[dict]:
 
 def noted(store) -> list[dict]:
     return [each for each in store.all("AUDIT") if each["action_type"] == Action.CONVERSATIONS_EXPORTED]
+
+
+@pytest.fixture(autouse=True)
+def _contexts_kept(monkeypatch):
+    """With the contexts of pages, which tests are otherwise without."""
+    monkeypatch.setattr(Template, "_render", instrumented_test_render)
 
 
 @pytest.fixture
@@ -277,7 +285,8 @@ def test_the_answer_is_a_file_that_nobody_keeps(store, client):
     answer = client.post(address(OF_COMPANY), {"format": "csv"})
     assert answer.streaming
     assert answer["Content-Type"].startswith("text/csv; charset=utf-8")
-    assert re.fullmatch(r'attachment; filename="conversations-test-\d{8}T\d{6}Z\.csv"', answer["Content-Disposition"])
+    named = r'attachment; filename="conversation-list-test-\d{8}T\d{6}Z\.csv"'
+    assert re.fullmatch(named, answer["Content-Disposition"])
     assert answer["Cache-Control"] == "no-store"
     assert list(csv.DictReader(io.StringIO(body(answer), newline="")).fieldnames or ()) == list(COLUMNS)
 

@@ -1,15 +1,21 @@
 """Nothing personal gets into Insight, in whatever field it comes."""
 
 import base64
+import re
 import zlib
+from html import unescape
 
 import pytest
+from django.urls import reverse
 
 from console.schema.tables import table_name
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange
+from conversations.insight.facts import FactKind
+from conversations.insight.reports import PAGES
 from conversations.insight.rolling import roll_changed
 from tests.dynamodb import from_dynamodb
+from tests.people import auditor, signed_in
 from tests.store.conversations.insight.core.kit import NOW
 from tests.unit.conversations.insight.kit import DAY, HOUR, MINUTE, Trail, item, said
 
@@ -51,8 +57,8 @@ def everything_stored(store) -> str:
     return "\n".join(texts)
 
 
-@pytest.mark.parametrize("planted", PERSONAL)
-def test_nothing_personal_is_kept_of_any_field(store, time, planted):
+def plant(store, planted: str) -> None:
+    """A conversation with it in every field, its state and its trail; the indexer hears of it."""
     words = said("user", MINUTE, content=planted, name=planted, sender=planted)
     stored = item(
         words,
@@ -76,9 +82,30 @@ def test_nothing_personal_is_kept_of_any_field(store, time, planted):
         entry.save()
     store.put("CONVERSATIONS", from_dynamodb(stored))
     handle(StreamChange("1", None, stored, NOW))
+
+
+@pytest.mark.parametrize("planted", PERSONAL)
+def test_nothing_personal_is_kept_of_any_field(store, time, planted):
+    plant(store, planted)
     assert len(list(roll_changed({}))) == 2
     kept = everything_stored(store)
     assert "SUMS#" in kept
     assert "INSIGHT_LINK#" in kept
     for part in (planted, *PERSONAL[planted].split("|"), "447700", "900456"):
         assert part.lower() not in kept.lower()
+
+
+@pytest.mark.parametrize("slug", [slug for slug, page in PAGES.items() if page.kind is FactKind.CONVERSATIONS])
+def test_nothing_personal_is_in_the_files_of_charts(store, time, slug):
+    for planted in PERSONAL:
+        plant(store, planted)
+    assert list(roll_changed({}))
+    client = signed_in(auditor())
+    of_march = "company=ci-aaa-001&period=days&since=2026-03-01&until=2026-03-20"
+    page = client.get(f"{reverse('insight-report', args=[slug])}?{of_march}").content.decode()
+    files = [unescape(each) for each in re.findall(r'<a href="([^"]+)">CSV<', page)]
+    texts = [client.get(each).content.decode().lower() for each in files]
+    assert max(text.count("\n") for text in texts) > 1
+    parts = [part for planted in PERSONAL for part in (planted, *PERSONAL[planted].split("|"), "447700", "900456")]
+    for text in texts:
+        assert [part for part in parts if part.lower() in text] == []

@@ -1,0 +1,94 @@
+"""What it costs to keep a conversation's facts: the figures of docs/insight.md, in units as DynamoDB counts them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from console.schema.tables import key_of
+from console.store.connection import client
+from conversations.insight import writing
+from tests.store.conversations.insight.core.kit import put as put_image
+from tests.unit.conversations.insight.kit import HOUR, MINUTE, after, said
+
+pytestmark = [pytest.mark.local_only, pytest.mark.usefixtures("time", "key_is_there")]
+
+READS = {"GetItem", "Query", "BatchGetItem"}
+
+
+@contextmanager
+def units() -> Iterator[Counter[str]]:
+    """Capacity units by table and kind (`INSIGHT write`), of what the console's client does meanwhile."""
+    found: Counter[str] = Counter()
+
+    def ask(params: dict[str, Any], model: Any, **_: object) -> None:
+        if "ReturnConsumedCapacity" in model.input_shape.members:
+            params["ReturnConsumedCapacity"] = "TOTAL"
+
+    def note(parsed: dict[str, Any], model: Any, **_: object) -> None:
+        consumed = parsed.get("ConsumedCapacity", [])
+        for each in consumed if isinstance(consumed, list) else [consumed]:
+            kind = "read" if model.name in READS else "write"
+            found[f"{key_of(each['TableName'])} {kind}"] += each["CapacityUnits"]
+
+    events = client().meta.events
+    events.register("before-parameter-build.dynamodb", ask)
+    events.register("after-call.dynamodb", note)
+    try:
+        yield found
+    finally:
+        events.unregister("before-parameter-build.dynamodb", ask)
+        events.unregister("after-call.dynamodb", note)
+
+
+def kept(store, images: list[dict[str, Any]], time) -> Counter[str]:
+    """The units that the facts of a conversation take, which changes from one image to the next within some minutes."""
+    total: Counter[str] = Counter()
+    before = None
+    for image in images:
+        stored = put(store, **image)
+        time.now += timedelta(seconds=10)
+        with units() as spent:
+            writing.note_change(stored, before)
+        before = stored
+        total += spent
+    return total
+
+
+def answered(turns: int, **more: Any) -> list[dict[str, Any]]:
+    """Images of a conversation to which the platform adds a question and its answer at a time."""
+    talk = [said("assistant" if number % 2 else "user", MINUTE * number) for number in range(2 * turns)]
+    return [{"messages": talk[: 2 * turn]} | more for turn in range(1, turns + 1)]
+
+
+def put(store, messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return put_image(store, *messages, **more)
+
+
+def test_what_the_facts_of_ten_messages_cost(store, time):
+    # A fact each time, the way back once, and that the day has changed.
+    assert kept(store, answered(5), time) == {
+        "INSIGHT write": 5 + 1,
+        "CONSOLE write": 1,
+        "CONVERSATIONS read": 5,
+        "INSIGHT read": 5,
+    }
+
+
+def test_what_a_hand_off_adds(store, time):
+    talk = answered(5)
+    asked = {"hand_off_to_human": True, "hand_off_to_human_reason": "complaint", "hand_off_requested_at": after(HOUR)}
+    held = asked | {"hand_off_agent": "ana", "hand_off_action_id": "a0"}
+    answer = {"messages": [*talk[-1]["messages"], said("ana", 3 * HOUR)]}
+    back = answer | {"hand_off_action_id": "a1"}
+    spent = kept(store, [*talk, talk[-1] | asked, talk[-1] | held, answer | held, back], time)
+    # The mark is good for a minute, in which six images come.
+    assert spent == {
+        "INSIGHT write": 9 + 2,
+        "CONSOLE write": 1,
+        "CONVERSATIONS read": 9,
+        "INSIGHT read": 9,
+    }

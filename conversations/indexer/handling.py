@@ -102,12 +102,11 @@ def _is_of(stored: Raw, edge: requests.Edge) -> bool:
 
 
 def handle_item(stored: Raw) -> WorkCounts:
-    """One item of a sweep."""
+    """One item of a sweep, whose facts are another matter."""
     done = Counter({Did.READ: 1}) + _handle_stored(stored)
     plan(stored, {})
     announce(notifications_of(stored, levels_in(stored), clock.now()))
     note_company_of(stored)
-    done[Did.COUNTED] += insight.note_seen(stored)
     return done
 
 

@@ -8,6 +8,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from conversations.indexer.handling import Did, WorkCounts, handle_item
 from conversations.indexer.writing import READ
+from conversations.insight.writing import note_seen
 
 logger = logging.getLogger(__name__)
 
@@ -16,9 +17,13 @@ PAGE = 200
 
 
 class Sweep:
-    """One walk. `is_over` once all of the table was read; `counts` is what was done, failures included."""
+    """One walk. `is_over` once all of the table was read; `counts` is what was done, failures included.
 
-    def __init__(self) -> None:
+    `keeps_facts`: whether it keeps Insight's facts too, which takes much longer than what the queue needs.
+    """
+
+    def __init__(self, *, keeps_facts: bool = True) -> None:
+        self.keeps_facts = keeps_facts
         self.counts: WorkCounts = Counter()
         self.is_over = False
         self._start: dict[str, Any] | None = None
@@ -43,17 +48,19 @@ class Sweep:
         answer = call("Scan", **request)
         done: WorkCounts = Counter()
         for stored in answer.get("Items", []):
-            done += _handled(stored)
+            done += self._handled(stored)
         self._start = answer.get("LastEvaluatedKey")
         self.is_over = not self._start
         self.counts += done
         return done
 
-
-def _handled(stored: dict[str, Any]) -> WorkCounts:
-    try:
-        return handle_item(stored)
-    except Exception as error:
-        # Whatever is wrong with one item must not keep the others from the queue. No message: it may quote a key.
-        logger.warning("An item could not be indexed by the sweep: %s", type(error).__name__)
-        return Counter({Did.READ: 1, Did.FAILED: 1})
+    def _handled(self, stored: dict[str, Any]) -> WorkCounts:
+        try:
+            done = handle_item(stored)
+            if self.keeps_facts:
+                done[Did.COUNTED] += note_seen(stored)
+        except Exception as error:
+            # Whatever is wrong with one item must not keep the others from the queue. No message: it may quote a key.
+            logger.warning("An item could not be indexed by the sweep: %s", type(error).__name__)
+            return Counter({Did.READ: 1, Did.FAILED: 1})
+        return done

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from console.store.presence import table_ready
 from conversations.indexer.handling import Did, WorkCounts, handle
 from conversations.indexer.lease import INDEXER, STREAM, SWEEP
 from conversations.indexer.leased import LeasedWorker
@@ -30,7 +31,7 @@ class Worker(LeasedWorker):
         """Take the options of `LeasedWorker`."""
         super().__init__(**options)
         self._sweep: Sweep | None = None
-        self._sweep_owed = self._sweep_failed = False
+        self._sweep_owed = self._facts_owed = self._sweep_failed = self._is_indexed = False
         self._swept_at: datetime | None = None
 
     @property
@@ -44,9 +45,9 @@ class Worker(LeasedWorker):
         self.mode = STREAM if arn else SWEEP
         self._following = Following(arn, self.lease, self._now, handle) if arn else None
         self._sweep = None
-        never = self.lease.state.get("backfilled_at") is None
         missed = self._following is not None and self._following.owes_sweep
-        self._sweep_owed = never or missed or self.lease.state.get("sweep_owed") is True
+        self._is_indexed = self.lease.state.get("backfilled_at") is not None and not missed
+        self._sweep_owed = not self._is_indexed or self.lease.state.get("sweep_owed") is True
         if missed:
             # Pages rely on the index again when the sweep is over.
             self.lease.renew(backfilled_at=None, sweep_owed=True)
@@ -71,24 +72,29 @@ class Worker(LeasedWorker):
         return done
 
     def _is_sweep_due(self) -> bool:
+        if self._facts_owed:
+            return True
         if self._following is not None and not self._sweep_owed:
             return False
         every = SWEEP_AGAIN if self._following is not None else SWEEP_EVERY
         return self._swept_at is None or self._now() - self._swept_at >= every
 
     def _start_sweep(self) -> None:
-        self._sweep = Sweep()
+        # The queue comes first: pages rely on the index once a sweep is complete, and facts are kept by the next.
+        self._sweep = Sweep(keeps_facts=self._is_indexed or not table_ready("INSIGHT"))
         if self._following is not None:
             # What is missed from here on, the sweep may have read before: it asks for another one.
             self._following.owes_sweep = False
 
     def _end_sweep(self, sweep: Sweep) -> None:
-        self._sweep, self._swept_at = None, self._now()
+        now = self._now()
         self._sweep_failed = not sweep.is_complete
+        self._facts_owed = sweep.is_complete and not sweep.keeps_facts
         self._sweep_owed = self._sweep_failed or (self._following is not None and self._following.owes_sweep)
-        details = {"last_sweep_at": self._swept_at, "sweep_owed": self._sweep_owed}
+        self._sweep, self._swept_at = None, now
+        details = {"last_sweep_at": now, "sweep_owed": self._sweep_owed or self._facts_owed}
         if sweep.is_complete:
-            details["backfilled_at"] = self._swept_at
+            details["backfilled_at"], self._is_indexed = now, True
         self.lease.renew(**details)
         self._say(f"Swept the table: {format_counts(sweep.counts)}.")
 
@@ -98,7 +104,7 @@ class Worker(LeasedWorker):
     def _details(self) -> dict[str, Any]:
         counts = {each.value: self.counts[each] for each in Did}
         lag = self._following.lag_seconds if self._following is not None else None
-        return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._sweep_owed}
+        return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._sweep_owed or self._facts_owed}
 
 
 def format_counts(counts: WorkCounts) -> str:

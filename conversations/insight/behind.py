@@ -3,11 +3,12 @@
 The sums of the period say which days have any; only these are read. Within a day facts are in the order of their ids.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
 from conversations.insight.facts import FactDay, FactKind, InsightFact, facts_of
-from conversations.insight.measures import TOPICS, Counts, Measure, Topic, amount_of
+from conversations.insight.measures import TOPICS, Measure, Topic, amount_of
 from conversations.insight.sums import Slice, read_sums
 
 ROWS, READS = 50, 6
@@ -30,7 +31,7 @@ class NumberSource:
     first: date
     last: date
 
-    def amount(self, counts: Counts) -> int:
+    def amount(self, counts: Mapping[Measure, int]) -> int:
         """What counts add to it."""
         return amount_of(counts, self.pattern)
 

@@ -29,7 +29,7 @@ def matches(pattern: Sequence[str], measure: Measure) -> bool:
     )
 
 
-def amount_of(counts: Counts, pattern: Sequence[str]) -> int:
+def amount_of(counts: Mapping[Measure, int], pattern: Sequence[str]) -> int:
     """What counts add up to of the measures of a pattern."""
     if ANY not in pattern:
         return counts.get(tuple(pattern), 0)

@@ -1,16 +1,17 @@
 """A period of Insight, and its numbers: the sums of a topic by day, and of the period before."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cached_property, partial
+from itertools import chain
 
 from console.store.calls import parallel
 from conversations.insight.buckets import quantile
 from conversations.insight.facts import FactKind
-from conversations.insight.measures import Counts, Topic, amount_of
-from conversations.insight.sums import DaySums, Slice, counts_of, read_sums
+from conversations.insight.measures import Counts, Measure, Topic, amount_of
+from conversations.insight.sums import DaySums, Slice, added, read_sums
 
 DAY = timedelta(days=1)
 MOST_DAYS = 366
@@ -81,15 +82,15 @@ class InsightQuery:
 
 @dataclass(frozen=True)
 class StepNumbers:
-    """The sums of one step of a period, and of each of its days, as stored."""
+    """The sums of one step of a period: of each of its days as packed, one of each owner."""
 
     period: InsightPeriod
-    days: Mapping[date, Mapping[str, int]] = field(default_factory=dict)
+    days: Mapping[date, tuple[str | bytes, ...]] = field(default_factory=dict)
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> Mapping[Measure, int]:
         """The counts by measure."""
-        return counts_of(added(self.days.values()))
+        return added(tuple(chain.from_iterable(self.days.values())))
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class TopicNumbers:
         return found
 
 
-def quantile_of(counts: Counts, name: str, share: float) -> float | None:
+def quantile_of(counts: Mapping[Measure, int], name: str, share: float) -> float | None:
     """A quantile of a measure in buckets."""
     buckets = {int(measure[1]): count for measure, count in counts.items() if measure[0] == name}
     return quantile(buckets, share)
@@ -157,37 +158,24 @@ def read_topics(kind: FactKind, query: InsightQuery, topics: Sequence[Topic]) ->
 
 
 def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
-    days: dict[date, list[Mapping[str, int]]] = defaultdict(list)
+    days: dict[date, tuple[str | bytes, ...]] = defaultdict(tuple)
     for each in sums:
         if each.day is not None:
-            days[each.day].append(each.named)
+            days[each.day] += (each.packed,)
     latest = max(days, default=None)
     times = [each.at for each in sums if each.day == latest and each.at is not None]
     earlier = _in_steps(query.period.before, days) if query.compare else None
     return TopicNumbers(_in_steps(query.period, days), earlier, min(times, default=None))
 
 
-def _in_steps(period: InsightPeriod, days: Mapping[date, list[Mapping[str, int]]]) -> list[StepNumbers]:
+def _in_steps(period: InsightPeriod, days: Mapping[date, tuple[str | bytes, ...]]) -> list[StepNumbers]:
     return [
         StepNumbers(
             step,
-            {
-                day: found[0] if len(found) == 1 else added(found)
-                for day in (step.first + DAY * number for number in range(step.length))
-                if (found := days.get(day))
-            },
+            {day: days[day] for day in (step.first + DAY * number for number in range(step.length)) if day in days},
         )
         for step in period.steps()
     ]
-
-
-def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Add counts up, by the names under which they are stored."""
-    total: dict[str, int] = {}
-    for each in counts:
-        for name, count in each.items():
-            total[name] = total.get(name, 0) + count
-    return total
 
 
 def _total(steps: Sequence[StepNumbers]) -> Counts:

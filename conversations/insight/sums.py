@@ -1,17 +1,18 @@
 """The sums of a day as stored, one item for each topic of each slice: all of an owner, a project, a channel, or both.
 
 `pk = SUMS#{kind}#{owner}#{topic}#{project}#{channel}`, `sk = {day}`: so a period of one topic is one Query, however
-many conversations it sums up. An item is some hundred bytes: counts as JSON, compressed.
+many conversations it sums up. An item is some hundred bytes.
 """
 
 import base64
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,11 +21,14 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry, query_pages
-from conversations.insight.measures import Counts, Topic
+from conversations.insight.measures import Counts, Measure, Topic
 
 # In a key, what stands for "all": escaped ids never hold it.
 ALL = "*"
 _SEPARATOR = "\x1f"
+# What a process keeps of sums that it has added up, each of a day or of a step of a chart: days that are over are asked
+# for again and again, and hardly ever change.
+REMEMBERED = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +59,18 @@ class Slice:
         return cls(), cls(project), cls(None, channel), cls(project, channel)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DaySums:
-    """The sums of one day; `at` is when it was summed up. `day` is None for facts without a time.
-
-    `named` are the counts as stored: many days are added up before any measure is taken apart.
-    """
+    """The sums of one day, packed; `at` is when it was summed up. `day` is None for facts without a time."""
 
     day: date | None
-    named: Mapping[str, int]
+    packed: str | bytes
     at: datetime | None
 
-    @cached_property
-    def counts(self) -> Counts:
+    @property
+    def counts(self) -> Mapping[Measure, int]:
         """The counts by measure."""
-        return counts_of(self.named)
+        return added((self.packed,))
 
 
 def read_sums(kind: FactKind, owner: str, topic: Topic, where: Slice, first: date, last: date) -> list[DaySums]:
@@ -122,22 +123,43 @@ def _is_written(item: dict[str, Any]) -> bool:
 
 
 def packed(counts: Counts) -> bytes:
-    """Counts as stored."""
-    named = {_SEPARATOR.join(measure): count for measure, count in sorted(counts.items())}
-    return zlib.compress(
-        json.dumps(named, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"), 9
-    )
+    """Counts as stored: JSON, compressed. Measures that differ in their last part alone stand together."""
+    families: dict[str, dict[str, int]] = {}
+    for measure, count in sorted(counts.items()):
+        families.setdefault("".join(part + _SEPARATOR for part in measure[:-1]), {})[measure[-1]] = count
+    text = json.dumps({name: _in_a_row(family) for name, family in families.items()}, separators=(",", ":"))
+    return zlib.compress(text.encode(), 9)
 
 
-def unpacked(stored: bytes) -> dict[str, int]:
-    """Counts that were packed, by the names under which they are stored."""
-    named: dict[str, int] = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
-    return named
+def _in_a_row(family: dict[str, int]) -> dict[str, int] | list[int]:
+    """Counts of numbers that are close together, such as buckets: the first number, then its count and each next's."""
+    if not all(len(each) < 10 and each.isdecimal() and each == str(int(each)) for each in family):
+        return family
+    numbers = {int(each): count for each, count in family.items()}
+    first, last = min(numbers), max(numbers)
+    if last - first >= 2 * len(numbers):
+        return family
+    return [first, *(numbers.get(each, 0) for each in range(first, last + 1))]
 
 
-def counts_of(named: Mapping[str, int]) -> Counts:
-    """Counts by measure, from those by the names under which they are stored."""
-    return Counter({tuple(name.split(_SEPARATOR)): count for name, count in named.items()})
+@lru_cache(maxsize=REMEMBERED)
+def added(stored: tuple[str | bytes, ...]) -> Mapping[Measure, int]:
+    """Add up packed sums. A binary value is bytes, or base64, as the console's client leaves it."""
+    total: Counts = Counter()
+    for each in stored:
+        text = zlib.decompress(base64.b64decode(each) if isinstance(each, str) else each)
+        for name, family in json.loads(text).items():
+            begin = tuple(name.split(_SEPARATOR)[:-1])
+            counts = family.items() if isinstance(family, dict) else _of_row(family)
+            for last, count in counts:
+                total[(*begin, last)] += count
+    return MappingProxyType(total)
+
+
+def _of_row(row: list[int]) -> Iterator[tuple[str, int]]:
+    for number, count in enumerate(row[1:], row[0]):
+        if count:
+            yield str(number), count
 
 
 def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
@@ -145,8 +167,5 @@ def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
 
 
 def _sums_in(item: dict[str, Any]) -> DaySums:
-    # The console's client leaves binary values as the base64 of the answer.
-    stored = item["counts"]["B"]
-    named = unpacked(base64.b64decode(stored) if isinstance(stored, str) else stored)
-    day = item["sk"]["S"]
-    return DaySums(None if day == UNDATED else date.fromisoformat(day), named, clock.parse_instant(item["at"]["S"]))
+    day, at = item["sk"]["S"], clock.parse_instant(item["at"]["S"])
+    return DaySums(None if day == UNDATED else date.fromisoformat(day), item["counts"]["B"], at)

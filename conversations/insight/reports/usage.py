@@ -1,13 +1,13 @@
 """Tokens, and what they cost."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from console.charts import Chart, ChartColumn, ChartRow
-from conversations.insight.measures import ANY, Counts, Topic
+from conversations.insight.measures import ANY, Measure, Topic
 from conversations.insight.prices import Tokens, cost, price_of
 from conversations.insight.reading import InsightQuery, StepNumbers, TopicNumbers
 from conversations.insight.reports.base import (
@@ -19,7 +19,7 @@ from conversations.insight.reports.base import (
     step_name,
 )
 from conversations.insight.reports.parts import MOST_ROWS, counted, left_out
-from conversations.insight.sums import counts_of
+from conversations.insight.sums import added
 from conversations.insight.words import UNKNOWN
 
 _PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
@@ -65,10 +65,10 @@ def costs_of_step(step: StepNumbers) -> list[TokenCost]:
     days = tuple(step.days)
     if all(len({price_of(model, day) for day in days}) < 2 for model in models):
         return costs_in(days[0], step.counts) if days else []
-    return [cost for day, named in step.days.items() for cost in costs_in(day, counts_of(named))]
+    return [cost for day, packed in step.days.items() for cost in costs_in(day, added(packed))]
 
 
-def costs_in(day: date, counts: Counts) -> list[TokenCost]:
+def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:
     """What tokens cost on a day, by model and project."""
     tokens: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for measure, count in counts.items():

@@ -1,5 +1,6 @@
 """Buckets, packed sums, slices, and the words that facts may hold."""
 
+import base64
 import math
 from collections import Counter
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from conversations.insight.buckets import MOST, bucket_of, quantile, value_of
 from conversations.insight.facts import FactDay, FactKind, day_of, escaped
-from conversations.insight.sums import Slice, counts_of, packed, unpacked
+from conversations.insight.sums import Slice, added, packed
 from conversations.insight.words import OTHER, UNKNOWN, code_of, confidence_band, is_identifier, reason_kind, version_of
 
 VALUES = st.integers(1, MOST)
@@ -44,12 +45,23 @@ def test_there_is_no_quantile_of_nothing():
     assert quantile({3: 0}, 0.5) is None
 
 
-PARTS = st.text(st.characters(exclude_characters="\x1f", exclude_categories=["Cs"]), max_size=12)
+PARTS = st.text(st.characters(exclude_characters="\x1f"), max_size=12) | st.integers(0, 99).map(str)
+COUNTS = st.dictionaries(st.lists(PARTS, min_size=1, max_size=5).map(tuple), st.integers(1, 10**9), max_size=20)
+BUCKETS = st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 99).map(str)), st.integers(1, 10**9))
 
 
-@given(st.dictionaries(st.lists(PARTS, min_size=1, max_size=5).map(tuple), st.integers(1, 10**9), max_size=20))
-def test_sums_are_unpacked_as_they_were_packed(counts):
-    assert counts_of(unpacked(packed(Counter(counts)))) == counts
+@given(st.lists(COUNTS | BUCKETS, max_size=3))
+def test_packed_sums_add_up_to_what_was_packed(several):
+    stored = [packed(Counter(each)) for each in several]
+    # Bytes, or base64 where the console's client read them.
+    assert added((*stored[1:], *(base64.b64encode(each).decode() for each in stored[:1]))) == sum(
+        map(Counter, several), Counter()
+    )
+
+
+def test_buckets_take_less_room_than_their_names():
+    counts = Counter({("answered", str(bucket)): 1_000 + 7 * bucket % 13 for bucket in range(60)})
+    assert len(packed(counts)) < 2 * len(counts)
 
 
 @given(TEXT, TEXT)

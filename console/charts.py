@@ -12,6 +12,8 @@ from console.spreadsheets import cell
 Kind = Literal["bars", "stacked", "lines"]
 Unit = Literal["count", "seconds", "money", "percent"]
 Number = int | float | Decimal
+# A number, or None where there is none; how it is written; and where it leads, "" for nowhere.
+ChartCell = tuple[Number | None, str, str]
 
 # Each series has a mark that can be told from the others without colour; static/charts.js has this many.
 MOST_SERIES = 6
@@ -70,16 +72,22 @@ class Chart:
         if sum(not column.is_compare and not column.is_total for column in self.columns) > MOST_SERIES:
             raise ValueError(f"the chart {self.id!r} has more than {MOST_SERIES} series")
 
-    def cells(self) -> Iterator[tuple[ChartRow, list[tuple[Number | None, str]]]]:
-        """Yield each row in the order of the table, and its numbers with where they lead ("" for nowhere)."""
+    def cells(self) -> Iterator[tuple[ChartRow, list[ChartCell]]]:
+        """Yield each row in the order of the table, and its cells."""
         numbered = list(enumerate(self.rows))
         for number, row in reversed(numbered) if self.is_newest_first else numbered:
-            yield row, [(value, self.urls.get((number, column), "")) for column, value in enumerate(row.values)]
+            yield row, self._cells_of(row, number)
 
-    def total_cells(self) -> list[tuple[Number | None, str]]:
-        """Return the totals as `cells` has a row."""
-        values = self.totals.values if self.totals else ()
-        return [(value, self.urls.get((len(self.rows), column), "")) for column, value in enumerate(values)]
+    def total_cells(self) -> list[ChartCell]:
+        """Return those of the totals."""
+        return self._cells_of(self.totals, len(self.rows)) if self.totals else []
+
+    def _cells_of(self, row: ChartRow, number: int) -> list[ChartCell]:
+        urls = self.urls
+        return [
+            (value, format_value(value, self.unit), urls.get((number, column), ""))
+            for column, value in enumerate(row.values)
+        ]
 
     def body(self, *, with_totals: bool = False) -> tuple[ChartRow, ...]:
         """Return the rows in the order of the table."""

@@ -61,11 +61,16 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class DaySums:
-    """The sums of one day, packed; `at` is when it was summed up. `day` is None for facts without a time."""
+    """The sums of one day, packed; `written` is when it was summed up. `day` is None for facts without a time."""
 
     day: date | None
     packed: str | bytes
-    at: datetime | None
+    written: str
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was summed up."""
+        return clock.parse_instant(self.written)
 
     @property
     def counts(self) -> Mapping[Measure, int]:
@@ -167,5 +172,5 @@ def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
 
 
 def _sums_in(item: dict[str, Any]) -> DaySums:
-    day, at = item["sk"]["S"], clock.parse_instant(item["at"]["S"])
-    return DaySums(None if day == UNDATED else date.fromisoformat(day), item["counts"]["B"], at)
+    day = item["sk"]["S"]
+    return DaySums(None if day == UNDATED else date.fromisoformat(day), item["counts"]["B"], item["at"]["S"])

@@ -5,6 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
+from itertools import chain
+
+from django.conf import settings
 
 from console.charts import Chart, ChartColumn, ChartRow
 from conversations.insight.measures import ANY, Measure, Topic
@@ -19,7 +23,7 @@ from conversations.insight.reports.base import (
     step_name,
 )
 from conversations.insight.reports.parts import MOST_ROWS, counted, left_out
-from conversations.insight.sums import added
+from conversations.insight.sums import REMEMBERED, added
 from conversations.insight.words import UNKNOWN
 
 _PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
@@ -59,13 +63,19 @@ def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
     return total, unpriced
 
 
-def costs_of_step(step: StepNumbers) -> list[TokenCost]:
-    """What the tokens of a step cost: summed up first where each model's price is the same on all its days."""
-    models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
-    days = tuple(step.days)
-    if all(len({price_of(model, day) for day in days}) < 2 for model in models):
-        return costs_in(days[0], step.counts) if days else []
-    return [cost for day, packed in step.days.items() for cost in costs_in(day, added(packed))]
+def costs_of_step(step: StepNumbers) -> Sequence[TokenCost]:
+    """What the tokens of a step cost."""
+    return _costs_of(tuple(step.days.items()), settings.INSIGHT_PRICES)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _costs_of(days: tuple[tuple[date, tuple[str | bytes, ...]], ...], _: str) -> Sequence[TokenCost]:
+    """Of these days' sums, with these prices: summed up first where each model's price is the same on all of them."""
+    counts = added(tuple(chain.from_iterable(packed for _, packed in days)))
+    models = {measure[1] for measure in counts if measure[0] in _PRICED}
+    if all(len({price_of(model, day) for day, _ in days}) < 2 for model in models):
+        return tuple(costs_in(days[0][0], counts)) if days else ()
+    return tuple(cost for day, packed in days for cost in costs_in(day, added(packed)))
 
 
 def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:

@@ -19,6 +19,8 @@ from tests.model.conversations.insight.workers import Workers
 
 CONVERSATIONS = int(os.environ.get("INSIGHT_CONVERSATIONS", "30"))
 AT_ONCE = min(max(1, CONVERSATIONS // 2), 200)
+# Of few conversations, all live long; of very many, most are as short as most are.
+LIVELY = 1.0 if CONVERSATIONS <= 2_000 else 0.1
 # One world in so many has the console's own actions in it, which cost ten times as much.
 REAL_EVERY = 20
 NONE: Counter = Counter()
@@ -28,7 +30,7 @@ NONE: Counter = Counter()
 def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, monkeypatch, seed):
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
     monkeypatch.setattr(walking, "PAGE", 10)
-    world = Workers(store, seed, AT_ONCE, real=seed % REAL_EVERY == 1)
+    world = Workers(store, seed, AT_ONCE, real=seed % REAL_EVERY == 1, lively=LIVELY)
     monkeypatch.setattr(clock, "now", lambda: world.now)
     while (changed := world.step()) is not None:
         world.work(changed)

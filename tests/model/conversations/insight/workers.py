@@ -191,13 +191,22 @@ class Workers(World):
             if kind != "SUMS" or not (counts := json.loads(zlib.decompress(_bytes(item["counts"])))):
                 continue
             _, company, topic, project, channel = (unquote(each) for each in row)
-            measures = {tuple(names.get(part, part) for part in name.split("\x1f")): n for name, n in counts.items()}
+            measures = {tuple(names.get(part, part) for part in measure): n for measure, n in _measured(counts)}
             found[company, topic, names.get(project, project), channel, item["sk"]] = Counter(measures)
         return found
 
 
 def _bytes(stored: Any) -> bytes:
     return base64.b64decode(stored) if isinstance(stored, str) else bytes(stored)
+
+
+def _measured(families: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
+    """What is counted, by name and parts: by the last part, or in a row from the first number on."""
+    for begin, counts in families.items():
+        rows = counts if isinstance(counts, dict) else {counts[0] + place: n for place, n in enumerate(counts[1:])}
+        for last, n in rows.items():
+            if n:
+                yield [*begin.split("\x1f")[:-1], str(last)], n
 
 
 def _asks(change: StreamChange) -> bool:

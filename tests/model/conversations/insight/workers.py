@@ -14,11 +14,12 @@ from urllib.parse import unquote
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange
 from conversations.insight import writing
-from conversations.insight.facts import changed_days, forget_marks
+from conversations.insight.facts import FactKind, changed_days, forget_marks
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.rolling import Rolled, roll_changed
 from tests import faults
+from tests.dynamodb import Store
 from tests.model.conversations.insight.history import Figures, History
 from tests.model.conversations.insight.world import STAFF, World
 from tests.model.conversations.insight.writers import entry_of
@@ -186,27 +187,31 @@ class Workers(World):
         names = {pseudonym_of("staff", each): each for each in AGENTS}
         names |= {pseudonym_of("project", each.company, each.project): each.project for each in self.all}
         found: Figures = {}
-        for item in self.store.all("INSIGHT"):
-            kind, *row = item["pk"].split("#")
-            if kind != "SUMS" or not (counts := json.loads(zlib.decompress(_bytes(item["counts"])))):
-                continue
-            _, company, topic, project, channel = (unquote(each) for each in row)
-            measures = {tuple(names.get(part, part) for part in measure): n for measure, n in _measured(counts)}
-            found[company, topic, names.get(project, project), channel, item["sk"]] = Counter(measures)
+        for (company, topic, project, channel, day), counts in stored_figures(self.store, FactKind.CONVERSATIONS):
+            measures = {tuple(names.get(part, part) for part in measure): n for measure, n in counts.items()}
+            found[company, topic, names.get(project, project), channel, day] = Counter(measures)
         return found
+
+
+def stored_figures(store: Store, kind: FactKind) -> Iterator[tuple[tuple[str, ...], Counter[tuple[str, ...]]]]:
+    """Every sum of a kind that is stored and not empty: owner, topic, project, channel and day, and its counts."""
+    for item in store.all("INSIGHT"):
+        what, *row = item["pk"].split("#")
+        if what == "SUMS" and row[0] == kind and (families := json.loads(zlib.decompress(_bytes(item["counts"])))):
+            yield (*(unquote(each) for each in row[1:]), item["sk"]), Counter(dict(_measured(families)))
 
 
 def _bytes(stored: Any) -> bytes:
     return base64.b64decode(stored) if isinstance(stored, str) else bytes(stored)
 
 
-def _measured(families: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
+def _measured(families: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], int]]:
     """What is counted, by name and parts: by the last part, or in a row from the first number on."""
     for begin, counts in families.items():
         rows = counts if isinstance(counts, dict) else {counts[0] + place: n for place, n in enumerate(counts[1:])}
         for last, n in rows.items():
             if n:
-                yield [*begin.split("\x1f")[:-1], str(last)], n
+                yield (*begin.split("\x1f")[:-1], str(last)), n
 
 
 def _asks(change: StreamChange) -> bool:

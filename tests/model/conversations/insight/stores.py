@@ -18,7 +18,7 @@ from conversations.insight.rolling import Rolled, roll_changed
 from conversations.insight.walking import FactWalker
 from tests import faults
 from tests.dynamodb import Store
-from tests.model.conversations.insight.history import Figures
+from tests.model.conversations.insight.history import Figures, Measure
 from tests.model.conversations.insight.workers import stored_figures
 from tests.support.conversations.stores.chats.kit import event, session
 from tests.support.conversations.stores.threads.kit import message, thread
@@ -28,6 +28,8 @@ BEGINS = datetime(2026, 3, 2, 6, tzinfo=UTC)
 SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 MODELS = ("claude-sonnet", "gpt-4o", "")
 HOSTS = ("wiki.example", "policy.example", "intranet.example")
+# Owner, topic, channel and day.
+Place = tuple[str, str, str, str]
 T = TypeVar("T")
 
 
@@ -58,7 +60,7 @@ class StoreWorld(ABC, Generic[T]):
         """Something happens to one."""
 
     @abstractmethod
-    def rows_of(self, one: T) -> dict[tuple[str, str, str, str], Counter[tuple[str, ...]]]:
+    def rows_of(self, one: T) -> dict[Place, Counter[Measure]]:
         """What one adds to a day's sums, by owner, topic, channel and day."""
 
     def step(self) -> bool:
@@ -231,9 +233,9 @@ class ThreadWorld(StoreWorld[ToldThread]):
         one.items[item["SK"]] = item
         self.store.put("THREADS", item)
 
-    def rows_of(self, one: ToldThread) -> dict[tuple[str, str, str, str], Counter[tuple[str, ...]]]:
-        feedback: Counter[tuple[str, ...]] = Counter({("threads",): 1})
-        usage: Counter[tuple[str, ...]] = Counter({("threads",): 1})
+    def rows_of(self, one: ToldThread) -> dict[Place, Counter[Measure]]:
+        feedback: Counter[Measure] = Counter({("threads",): 1})
+        usage: Counter[Measure] = Counter({("threads",): 1})
         for item in one.items.values():
             if item["SK"].startswith("MSG"):
                 usage["messages", "user" if item["role"] == "user" else "other"] += 1
@@ -249,7 +251,7 @@ class ThreadWorld(StoreWorld[ToldThread]):
         return {(place[0], topic, place[1], place[2]): +counts for topic, counts in rows.items()}
 
 
-def _add_tokens(usage: Counter[tuple[str, ...]], metadata: dict[str, Any]) -> None:
+def _add_tokens(usage: Counter[Measure], metadata: dict[str, Any]) -> None:
     model, told = metadata.get("model", "unknown"), metadata.get("usage", {})
     usage["answers", model, ""] += 1
     usage["prompt", model, ""] += told.get("prompt_tokens", 0)
@@ -257,7 +259,7 @@ def _add_tokens(usage: Counter[tuple[str, ...]], metadata: dict[str, Any]) -> No
     usage["unpriced", model, ""] += 5 if "total_tokens" in told else 0
 
 
-def _add_feedback(feedback: Counter[tuple[str, ...]], item: dict[str, Any]) -> None:
+def _add_feedback(feedback: Counter[Measure], item: dict[str, Any]) -> None:
     verso = item.get("verso", "").lower()
     rating = verso if verso in ("up", "down") else ""
     feedback["answers",] += 1
@@ -323,15 +325,15 @@ class ChatWorld(StoreWorld[ToldSession]):
             "CHATS", event(one.begun, at, agent, SessionId=f"{one.user}:{one.begun}", UserId=one.user, **more)
         )
 
-    def rows_of(self, one: ToldSession) -> dict[tuple[str, str, str, str], Counter[tuple[str, ...]]]:
+    def rows_of(self, one: ToldSession) -> dict[Place, Counter[Measure]]:
         who = Counter(agent for agent, _ in one.events.values())
         images = sum(has_image for _, has_image in one.events.values())
-        outcomes: Counter[tuple[str, ...]] = Counter({("sessions",): 1, ("limited",): 1})
+        outcomes: Counter[Measure] = Counter({("sessions",): 1, ("limited",): 1})
         outcomes["ended", "forced" if one.is_forced else "expired"] += 1
         outcomes["length", str(bucket_of(max(one.events) - one.begun))] += 1
         outcomes["wrote",] += who["user"] > 0
         outcomes["exhausted",] += who["user"] >= one.quota
-        usage: Counter[tuple[str, ...]] = Counter({("sessions",): 1, ("images",): images, ("with images",): images > 0})
+        usage: Counter[Measure] = Counter({("sessions",): 1, ("images",): images, ("with images",): images > 0})
         for agent, count in who.items():
             usage["messages", agent if agent in ("user", "assistant") else "other"] += count
         usage["answers", one.model or "unknown", ""] += who["assistant"]

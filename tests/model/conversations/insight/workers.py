@@ -20,7 +20,7 @@ from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.rolling import Rolled, roll_changed
 from tests import faults
 from tests.dynamodb import Store
-from tests.model.conversations.insight.history import Figures, History
+from tests.model.conversations.insight.history import Figures, History, Measure, Row
 from tests.model.conversations.insight.world import STAFF, World
 from tests.model.conversations.insight.writers import entry_of
 from tests.support.tenants.kit import Killed
@@ -193,12 +193,13 @@ class Workers(World):
         return found
 
 
-def stored_figures(store: Store, kind: FactKind) -> Iterator[tuple[tuple[str, ...], Counter[tuple[str, ...]]]]:
+def stored_figures(store: Store, kind: FactKind) -> Iterator[tuple[Row, Counter[Measure]]]:
     """Every sum of a kind that is stored and not empty: owner, topic, project, channel and day, and its counts."""
     for item in store.all("INSIGHT"):
         what, *row = item["pk"].split("#")
         if what == "SUMS" and row[0] == kind and (families := json.loads(zlib.decompress(_bytes(item["counts"])))):
-            yield (*(unquote(each) for each in row[1:]), item["sk"]), Counter(dict(_measured(families)))
+            owner, topic, project, channel = (unquote(each) for each in row[1:])
+            yield (owner, topic, project, channel, item["sk"]), Counter(dict(_measured(families)))
 
 
 def _bytes(stored: Any) -> bytes:

@@ -98,20 +98,22 @@ def _tags(entry: QueueEntry, words: LastWords | None, *, is_unread: bool) -> lis
     hand_off, raw, tags = entry.hand_off, entry.item.raw, []
     if hand_off.state is not HandOffState.AI:
         if hand_off.urgent:
-            tags.append(_bad("urgent"))
+            tags.append(_tag("urgent"))
         for each in entry.causes:
-            when = ("until", expires_at(raw)) if each is Cause.EXPIRING else ("since", None)
-            tags.append(_bad(each.label) | {"word": when[0], "at": when[1] or cause_since(each, raw)})
+            until = expires_at(raw) if each is Cause.EXPIRING else None
+            tags.append(_tag(each.label, word="until" if until else "since", at=until or cause_since(each, raw)))
     if family_of(entry.summary.status) is Family.FAILED and Cause.FAILED not in entry.causes:
-        tags.append(_bad("the platform failed"))
+        tags.append(_tag("the platform failed"))
     unanswered = words.label if words is not None and words.unanswered else ""
     if unanswered or is_unread:
-        tags.append({"label": unanswered or "new message", "tone": "human", "icon": "conversations"})
+        tags.append(_tag(unanswered or "new message", "human", "conversations"))
     return tags
 
 
-def _bad(label: str) -> dict[str, Any]:
-    return {"label": label, "tone": "bad", "icon": "warning"}
+def _tag(
+    label: str, tone: str = "bad", icon: str = "warning", word: str = "", at: datetime | None = None
+) -> dict[str, Any]:
+    return {"label": label, "tone": tone, "icon": icon, "word": word, "at": at}
 
 
 def since_of(entry: QueueEntry) -> datetime | None:

@@ -83,7 +83,7 @@ def facts_of_item(
         data |= _of_hand_offs(episode, share, state if share and share[-1] is periods[-1] else {}, reason, human_at)
         data |= _kept_of(data, known, forgotten_before)
         if number == len(places) - 1:
-            data |= _of_now(found, known)
+            data |= _of_now(found, known, answers=data.get("ai", 0))
         if number == 0:
             data |= {"later": [[each.day, id_] for each, id_ in places[1:]], "expires": expires_in(stored)}
         kept = {name: value for name, value in data.items() if value not in (None, "", 0, [], {}, False)}
@@ -139,11 +139,13 @@ def _of_episode(found: ItemEpisodes, episode: Episode, project: str) -> dict[str
     }
 
 
-def _of_now(found: ItemEpisodes, before: Mapping[str, Any]) -> dict[str, Any]:
+def _of_now(found: ItemEpisodes, before: Mapping[str, Any], *, answers: int) -> dict[str, Any]:
     failed_at = found.changed if found.failed else None
     hour = None if failed_at is None else failed_at.hour + 1
-    if found.failed and (before.get("failed"), before.get("why")) == (found.failed, found.failed_why):
-        # Whoever wrote to it since moved its time: it failed when that was first seen.
+    is_known = (before.get("failed"), before.get("why")) == (found.failed, found.failed_why)
+    if found.failed and is_known and before.get("ai", 0) == answers:
+        # Whoever wrote to it since moved its time: it failed when that was first seen. Where the AI has answered since,
+        # it has failed anew.
         hour = before.get("hour", hour)
     return {"open": found.flag, "failed": found.failed, "why": found.failed_why, "hour": hour}
 

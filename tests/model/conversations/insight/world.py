@@ -88,7 +88,7 @@ class World:
             **{**key, "company_id": company, "project_id": project, "channel_method": channel.title()},
             **{"conversation_status": "initial_message_sent", "messages": [], "hand_off_to_human": False},
             **{"ai_config": config, "processor_version": each.version, "updated_at": clock.to_iso(self.now)},
-            **({"created_at": spelled(self.now, self.random)} if is_dated else {}),
+            **({"created_at": self._spelled()} if is_dated else {}),
             **({"ttl": clock.to_epoch(self.now + 90 * DAY)} if self.random.random() < 0.3 else {}),
         }
         if is_dated and self.random.random() < 0.3:
@@ -105,6 +105,11 @@ class World:
         if self.random.random() < 0.7:
             self._say(each, self._said("ai"))
         return each
+
+    def _spelled(self) -> Any:
+        """Now, as one writer or another has it; a number only where no index refuses it."""
+        found = spelled(self.now, self.random)
+        return found if isinstance(found, str) or not self.store.local else clock.to_iso(self.now)
 
     # --- What happens -------------------------------------------------------------------------------------------------
 
@@ -267,7 +272,7 @@ class World:
         values = {"updated_at": clock.to_iso(self.now), **values}
         name = each.key["conversation_id"]
         self._note_write(each, self.items[name] | values, to_dynamodb(values))
-        if self.real:
+        if self.real or self.store.local:
             self.store.update("CONVERSATIONS", each.key, **values)
         else:
             # Nobody else writes to it, and to replace it whole costs moto an eighth.

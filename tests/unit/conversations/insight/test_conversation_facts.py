@@ -98,6 +98,8 @@ def test_when_it_failed_is_when_that_was_first_seen():
     failed = {"conversation_status": "failed_unknown", "failure_reason": "provider_down"}
     before = facts(item(updated_at=after(), **failed))
     assert before[0]["hour"] == BEGUN.hour + 1
+    answered = item(said("assistant", HOUR), updated_at=after(5 * HOUR), **failed)
+    assert facts(answered, before=before)[0]["hour"] == BEGUN.hour + 6
     assert facts(item(updated_at=after(5 * HOUR), **failed), before=before)[0]["hour"] == BEGUN.hour + 1
     failed["failure_reason"] = "timed_out"
     assert facts(item(updated_at=after(5 * HOUR), **failed), before=before)[0]["hour"] == BEGUN.hour + 6

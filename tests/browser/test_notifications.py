@@ -89,6 +89,8 @@ def test_a_test_of_the_companys_own_system_arrives(open_page):
     of_company(page)
     page.get_by_role("link", name="Help desk").click()
     page.get_by_role("button", name="Send a test").click()
+    # A page that is on its way elsewhere cannot be reloaded.
+    expect(page.get_by_text("A test is on its way.")).to_be_visible()
     test = page.get_by_role("table", name="Latest notifications").get_by_role("row", name=re.compile("^Test"))
     for _ in range(TRIES):
         page.reload()

@@ -83,9 +83,8 @@ class Chart:
         return self._cells_of(self.totals, len(self.rows)) if self.totals else []
 
     def _cells_of(self, row: ChartRow, number: int) -> list[ChartCell]:
-        urls = self.urls
         return [
-            (value, format_value(value, self.unit), urls.get((number, column), ""))
+            (value, format_value(value, self.unit), self.urls.get((number, column), ""))
             for column, value in enumerate(row.values)
         ]
 

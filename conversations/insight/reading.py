@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, partial
 from itertools import chain
@@ -85,12 +85,12 @@ class StepNumbers:
     """The sums of one step of a period: of each of its days as packed, one of each owner."""
 
     period: InsightPeriod
-    days: Mapping[date, tuple[str | bytes, ...]] = field(default_factory=dict)
+    days: tuple[tuple[date, tuple[str | bytes, ...]], ...] = ()
 
     @cached_property
     def counts(self) -> Mapping[Measure, int]:
         """The counts by measure."""
-        return added(tuple(chain.from_iterable(self.days.values())))
+        return added(tuple(chain.from_iterable(packed for _, packed in self.days)))
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
         if each.day is not None:
             days[each.day] += (each.packed,)
     latest = max(days, default=None)
-    times = [each.at for each in sums if each.day == latest and each.at is not None]
+    times = [at for each in sums if each.day == latest and (at := each.at) is not None]
     earlier = _in_steps(query.period.before, days) if query.compare else None
     return TopicNumbers(_in_steps(query.period, days), earlier, min(times, default=None))
 
@@ -172,7 +172,7 @@ def _in_steps(period: InsightPeriod, days: Mapping[date, tuple[str | bytes, ...]
     return [
         StepNumbers(
             step,
-            {day: days[day] for day in (step.first + DAY * number for number in range(step.length)) if day in days},
+            tuple((day, days[day]) for number in range(step.length) if (day := step.first + DAY * number) in days),
         )
         for step in period.steps()
     ]

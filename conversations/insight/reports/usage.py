@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
 
 from django.conf import settings
 
@@ -65,17 +64,16 @@ def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
 
 def costs_of_step(step: StepNumbers) -> Sequence[TokenCost]:
     """What the tokens of a step cost."""
-    return _costs_of(tuple(step.days.items()), settings.INSIGHT_PRICES)
+    return _costs_of(step, settings.INSIGHT_PRICES)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _costs_of(days: tuple[tuple[date, tuple[str | bytes, ...]], ...], _: str) -> Sequence[TokenCost]:
-    """Of these days' sums, with these prices: summed up first where each model's price is the same on all of them."""
-    counts = added(tuple(chain.from_iterable(packed for _, packed in days)))
-    models = {measure[1] for measure in counts if measure[0] in _PRICED}
-    if all(len({price_of(model, day) for day, _ in days}) < 2 for model in models):
-        return tuple(costs_in(days[0][0], counts)) if days else ()
-    return tuple(cost for day, packed in days for cost in costs_in(day, added(packed)))
+def _costs_of(step: StepNumbers, prices: str) -> Sequence[TokenCost]:
+    """Summed up first where each model's price is the same on all days. `prices` are in the key: they may change."""
+    models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
+    if all(len({price_of(model, day) for day, _ in step.days}) < 2 for model in models):
+        return tuple(costs_in(step.days[0][0], step.counts)) if step.days else ()
+    return tuple(each for day, packed in step.days for each in costs_in(day, added(packed)))
 
 
 def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:

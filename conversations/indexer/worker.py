@@ -39,6 +39,10 @@ class Worker(LeasedWorker):
         """Whether the last sweep could not do everything, or is still owed."""
         return self._sweep_failed or self._sweep_owed
 
+    @property
+    def _owes_any(self) -> bool:
+        return self._sweep_owed or self._facts_owed
+
     def _find_place(self) -> None:
         self._swept_at = clock.parse_instant(self.lease.state.get("last_sweep_at"))
         arn = self._find_stream()
@@ -92,7 +96,7 @@ class Worker(LeasedWorker):
         self._facts_owed = sweep.is_complete and not sweep.keeps_facts
         self._sweep_owed = self._sweep_failed or (self._following is not None and self._following.owes_sweep)
         self._sweep, self._swept_at = None, now
-        details = {"last_sweep_at": now, "sweep_owed": self._sweep_owed or self._facts_owed}
+        details = {"last_sweep_at": now, "sweep_owed": self._owes_any}
         if sweep.is_complete:
             details["backfilled_at"], self._is_indexed = now, True
         self.lease.renew(**details)
@@ -104,7 +108,7 @@ class Worker(LeasedWorker):
     def _details(self) -> dict[str, Any]:
         counts = {each.value: self.counts[each] for each in Did}
         lag = self._following.lag_seconds if self._following is not None else None
-        return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._sweep_owed or self._facts_owed}
+        return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._owes_any}
 
 
 def format_counts(counts: WorkCounts) -> str:

@@ -78,6 +78,18 @@ def test_it_sweeps_first_and_then_follows(store, ticking):
     assert one.counts[Did.FAILED] == 0
 
 
+def test_the_queues_index_is_complete_before_facts_are_kept(store, ticking, monkeypatch):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    one, relied_on = worker(ticking), []
+    real = sweeping.note_seen
+    monkeypatch.setattr(
+        sweeping, "note_seen", lambda stored: relied_on.append(read_health(ticking.now()).backfilled) or real(stored)
+    )
+    rounds(one, ticking)
+    assert relied_on == [True]
+    assert lease_item(store)["sweep_owed"] is False
+
+
 def test_a_second_worker_stands_by_and_takes_over_when_the_first_dies(store, ticking):
     put(store)
     one, two = begun(store, ticking), worker(ticking, "two")

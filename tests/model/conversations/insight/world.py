@@ -272,7 +272,7 @@ class World:
         values = {"updated_at": clock.to_iso(self.now), **values}
         name = each.key["conversation_id"]
         self._note_write(each, self.items[name] | values, to_dynamodb(values))
-        if self.real or self.store.local:
+        if self.real:
             self.store.update("CONVERSATIONS", each.key, **values)
         else:
             # Nobody else writes to it, and to replace it whole costs moto an eighth.

@@ -11,7 +11,7 @@ import pytest
 from console.schema.tables import key_of
 from console.store.connection import client
 from conversations.insight import writing
-from tests.store.conversations.insight.core.kit import put as put_image
+from tests.store.conversations.insight.core.kit import put
 from tests.unit.conversations.insight.kit import HOUR, MINUTE, after, said
 
 pytestmark = [pytest.mark.local_only, pytest.mark.usefixtures("time", "key_is_there")]
@@ -58,14 +58,10 @@ def kept(store, images: list[dict[str, Any]], time) -> Counter[str]:
     return total
 
 
-def answered(turns: int, **more: Any) -> list[dict[str, Any]]:
+def answered(turns: int) -> list[dict[str, Any]]:
     """Images of a conversation to which the platform adds a question and its answer at a time."""
     talk = [said("assistant" if number % 2 else "user", MINUTE * number) for number in range(2 * turns)]
-    return [{"messages": talk[: 2 * turn]} | more for turn in range(1, turns + 1)]
-
-
-def put(store, messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return put_image(store, *messages, **more)
+    return [{"messages": talk[: 2 * turn]} for turn in range(1, turns + 1)]
 
 
 def test_what_the_facts_of_ten_messages_cost(store, time):

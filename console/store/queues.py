@@ -31,7 +31,7 @@ class NotSent(StoreUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class QueueMessage:
     """A message as SQS delivered it. `name` and `sent_at` stay the same each time; `receipt` deletes this delivery."""
 
     name: str
@@ -48,7 +48,7 @@ class QueueDepth:
     in_flight: int
 
 
-def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> list[Delivery]:
+def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> list[QueueMessage]:
     """The next messages, after up to `wait` seconds for the first. Raises `StoreUnavailable`.
 
     Ten at most, and where there are ten, up to so many `batches`, beside each other.
@@ -63,7 +63,7 @@ def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> 
     return found
 
 
-def _received(url: str, wait: int) -> list[Delivery]:
+def _received(url: str, wait: int) -> list[QueueMessage]:
     answer = _call(
         "receive_message",
         QueueUrl=url,
@@ -74,10 +74,10 @@ def _received(url: str, wait: int) -> list[Delivery]:
     return [delivery_of(each) for each in answer.get("Messages", ())]
 
 
-def delivery_of(message: dict[str, Any]) -> Delivery:
+def delivery_of(message: dict[str, Any]) -> QueueMessage:
     """A message as SQS, or Lambda's event, describes it."""
     attributes = message.get("Attributes") or message.get("attributes") or {}
-    return Delivery(
+    return QueueMessage(
         name=str(message.get("MessageId") or message.get("messageId") or ""),
         body=str(message.get("Body") or message.get("body") or ""),
         sent_at=datetime.fromtimestamp(int(attributes.get("SentTimestamp", 0)) / 1000, UTC),
@@ -85,18 +85,18 @@ def delivery_of(message: dict[str, Any]) -> Delivery:
     )
 
 
-def delete(url: str, deliveries: Sequence[Delivery]) -> int:
+def delete(url: str, deliveries: Sequence[QueueMessage]) -> int:
     """Delete messages that are dealt with; how many SQS did not delete and will bring again."""
     batches = [deliveries[start : start + BATCH] for start in range(0, len(deliveries), BATCH)]
     return sum(parallel(*(partial(_deleted, url, each) for each in batches)))
 
 
-def _deleted(url: str, batch: Sequence[Delivery]) -> int:
+def _deleted(url: str, batch: Sequence[QueueMessage]) -> int:
     entries = [{"Id": str(number), "ReceiptHandle": each.receipt} for number, each in enumerate(batch)]
     return len(_call("delete_message_batch", QueueUrl=url, Entries=entries).get("Failed", ()))
 
 
-def bring_again(url: str, delivery: Delivery, *, seconds: int) -> None:
+def bring_again(url: str, delivery: QueueMessage, *, seconds: int) -> None:
     """Let SQS bring a message again after so many seconds, rather than after the queue's own hour."""
     _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
 

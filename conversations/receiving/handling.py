@@ -15,7 +15,7 @@ from typing import Any
 
 from console import clock
 from console.store.models import plain
-from console.store.queues import Delivery
+from console.store.queues import QueueMessage
 from conversations.handoff.effects import Raw
 from conversations.handoff.intents import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
@@ -95,7 +95,7 @@ def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch |
     return Handled.RECEIVED if found.is_new else Handled.AGAIN
 
 
-def record_together(deliveries: Iterable[Delivery], source: str, batch: Batch) -> None:
+def record_together(deliveries: Iterable[QueueMessage], source: str, batch: Batch) -> None:
     """Record the messages of several conversations, one of each, with one write. Never raises.
 
     What is not recorded then, `handle` records: where one of them was there already, or anything fails, each of them.
@@ -111,7 +111,7 @@ def record_together(deliveries: Iterable[Delivery], source: str, batch: Batch) -
         batch.recorded[name] = Recorded(message, item, row, is_new=True)
 
 
-def _placed(deliveries: Iterable[Delivery], batch: Batch) -> Iterator[tuple[str, Placed]]:
+def _placed(deliveries: Iterable[QueueMessage], batch: Batch) -> Iterator[tuple[str, Placed]]:
     """The messages whose conversations were read ahead, by the name of their delivery."""
     for each in deliveries:
         with suppress(NotUnderstood):

@@ -18,7 +18,7 @@ from console.errors import ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import submit
 from console.store.errors import ConditionFailed
-from console.store.queues import Delivery
+from console.store.queues import QueueMessage
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, pause_after
 from conversations.models import Conversation
@@ -80,7 +80,7 @@ class Receiver:
         self._tell(deliveries)
         return len(deliveries)
 
-    def _tell(self, deliveries: Sequence[Delivery]) -> None:
+    def _tell(self, deliveries: Sequence[QueueMessage]) -> None:
         """Tell how it goes, every few seconds at most; that this fails is no reason not to go on."""
         now = self._now()
         if self._told_at is not None and now - self._told_at < BEAT_EVERY:
@@ -96,12 +96,12 @@ class Receiver:
         self._told_at = now
 
 
-def handle_all(deliveries: Sequence[Delivery], source: str, counts: Counter[str]) -> list[Delivery]:
+def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[str]) -> list[QueueMessage]:
     """Handle messages, those of one sender in their order, those of others beside them; which of them are done.
 
     What failed is counted, and is to be brought again: also what the same sender wrote after it.
     """
-    by_sender: dict[str, list[Delivery]] = {}
+    by_sender: dict[str, list[QueueMessage]] = {}
     keys: set[Key] = set()
     for each in sorted(deliveries, key=lambda delivery: delivery.sent_at):
         named, key = about(each.body)
@@ -125,9 +125,9 @@ def handle_all(deliveries: Sequence[Delivery], source: str, counts: Counter[str]
 
 
 def _handled_in_order(
-    deliveries: Sequence[Delivery], source: str, batch: Batch
-) -> list[tuple[Delivery, Handled | None]]:
-    outcomes: list[tuple[Delivery, Handled | None]] = []
+    deliveries: Sequence[QueueMessage], source: str, batch: Batch
+) -> list[tuple[QueueMessage, Handled | None]]:
+    outcomes: list[tuple[QueueMessage, Handled | None]] = []
     failed = False
     for each in deliveries:
         handled = None if failed else _handled(each, source, batch)
@@ -136,7 +136,7 @@ def _handled_in_order(
     return outcomes
 
 
-def _handled(delivery: Delivery, source: str, batch: Batch) -> Handled | None:
+def _handled(delivery: QueueMessage, source: str, batch: Batch) -> Handled | None:
     try:
         return handle(delivery.body, delivery.sent_at, source, delivery.name, batch)
     except Exception as error:

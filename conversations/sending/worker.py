@@ -20,7 +20,7 @@ from console import clock
 from console.errors import Conflict, ConsoleError, NotFound
 from console.store import queues
 from console.store.errors import ConditionFailed
-from console.store.queues import Delivery as Brought
+from console.store.queues import QueueMessage
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, pause_after
 from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
@@ -137,13 +137,13 @@ class Sender:
 
 
 def send_all(
-    brought: Sequence[Brought], rates: Rates, pool: ThreadPoolExecutor
-) -> tuple[list[Brought], list[tuple[Brought, int]]]:
+    brought: Sequence[QueueMessage], rates: Rates, pool: ThreadPoolExecutor
+) -> tuple[list[QueueMessage], list[tuple[QueueMessage, int]]]:
     """Send replies, those of one conversation in their order; which of them are done, and which are to come again
     after how many seconds: also what stands behind one of these.
     """
-    by_conversation: dict[str, list[tuple[Brought, Named]]] = {}
-    finished: list[Brought] = []
+    by_conversation: dict[str, list[tuple[QueueMessage, Named]]] = {}
+    finished: list[QueueMessage] = []
     for each in brought:
         named = _named_in(each.body)
         if named is None:
@@ -151,7 +151,7 @@ def send_all(
             finished.append(each)
         else:
             by_conversation.setdefault(named[0], []).append((each, named))
-    later: list[tuple[Brought, int]] = []
+    later: list[tuple[QueueMessage, int]] = []
     for outcomes in pool.map(lambda those: _sent_in_order(those, rates), by_conversation.values()):
         for each, seconds in outcomes:
             if seconds is None:
@@ -161,15 +161,15 @@ def send_all(
     return finished, later
 
 
-def bring_later(later: Sequence[tuple[Brought, int]]) -> None:
+def bring_later(later: Sequence[tuple[QueueMessage, int]]) -> None:
     """Let the queue bring replies again after so many seconds each. Never raises: it does so by itself, later."""
     for each, seconds in later:
         with suppress(ConsoleError):
             queues.bring_again(settings.OUTBOX_QUEUE_URL, each, seconds=seconds)
 
 
-def _sent_in_order(those: Sequence[tuple[Brought, Named]], rates: Rates) -> list[tuple[Brought, int | None]]:
-    outcomes: list[tuple[Brought, int | None]] = []
+def _sent_in_order(those: Sequence[tuple[QueueMessage, Named]], rates: Rates) -> list[tuple[QueueMessage, int | None]]:
+    outcomes: list[tuple[QueueMessage, int | None]] = []
     seconds: int | None = None
     for each, (conversation, position) in those:
         if seconds is None:

@@ -13,7 +13,7 @@ from joserfc.jws import JWSRegistry
 from console import clock
 from console.staff.oidc import provider as identity_provider
 from console.staff.oidc.configuration import Configuration
-from console.staff.oidc.provider import Provider
+from console.staff.oidc.provider import OidcProvider
 from console.staff.oidc.refusals import ProviderFailed
 from console.staff.oidc.transport import JUNK
 
@@ -30,7 +30,7 @@ CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "a
 
 @sensitive_variables()
 def verified_claims(
-    id_token: str, access_token: str, *, nonce: str, provider: Provider, configuration: Configuration
+    id_token: str, access_token: str, *, nonce: str, provider: OidcProvider, configuration: Configuration
 ) -> dict[str, Any]:
     """The claims of a token that this provider signed for this console and this attempt. Raises `ProviderFailed`."""
     try:
@@ -56,7 +56,7 @@ def verified_claims(
     return dict(claims)
 
 
-def _decoded(id_token: str, provider: Provider, configuration: Configuration) -> jwt.Token:
+def _decoded(id_token: str, provider: OidcProvider, configuration: Configuration) -> jwt.Token:
     """The token with a good signature; the keys are fetched once more if those known do not fit."""
     try:
         return _decode(id_token, provider, identity_provider.keys(provider, configuration))
@@ -64,7 +64,7 @@ def _decoded(id_token: str, provider: Provider, configuration: Configuration) ->
         return _decode(id_token, provider, identity_provider.keys(provider, configuration, fresh=True))
 
 
-def _decode(id_token: str, provider: Provider, keys: list[dict[str, Any]]) -> jwt.Token:
+def _decode(id_token: str, provider: OidcProvider, keys: list[dict[str, Any]]) -> jwt.Token:
     allowed = [name for name in ALGORITHMS if not provider.algorithms or name in provider.algorithms]
     if not allowed:
         raise ValueError("The provider signs in no way that this console accepts.")

@@ -34,7 +34,7 @@ FAILURE_CACHED_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class OidcProvider:
     """What the discovery document says, as far as the console needs it; optional parts are "" or empty."""
 
     issuer: str
@@ -47,13 +47,13 @@ class Provider:
     names_itself: bool
 
 
-def discover(configuration: Configuration) -> Provider:
+def discover(configuration: Configuration) -> OidcProvider:
     """The provider's endpoints. Raises `ProviderFailed`."""
     url = configuration.issuer.rstrip("/") + DISCOVERY
     return _cached(("discovery", url), lambda: _read_document(_get(url, configuration), configuration))
 
 
-def keys(provider: Provider, configuration: Configuration, *, fresh: bool = False) -> list[dict[str, Any]]:
+def keys(provider: OidcProvider, configuration: Configuration, *, fresh: bool = False) -> list[dict[str, Any]]:
     """The provider's public keys as JWK; `fresh` asks it anew. Raises `ProviderFailed`."""
     url = provider.jwks_uri
     return _cached(("keys", url), lambda: _read_keys(_get(url, configuration)), fresh=fresh)
@@ -61,7 +61,7 @@ def keys(provider: Provider, configuration: Configuration, *, fresh: bool = Fals
 
 @sensitive_variables()
 def exchange(
-    provider: Provider, configuration: Configuration, *, code: str, verifier: str, redirect_uri: str
+    provider: OidcProvider, configuration: Configuration, *, code: str, verifier: str, redirect_uri: str
 ) -> tuple[str, str]:
     """ID token and access token for a code, neither checked. Raises `ProviderFailed`, `ReturnUnusable`."""
     in_body = configuration.client_secret and "client_secret_post" in provider.token_auth_methods
@@ -89,7 +89,7 @@ def exchange(
 
 
 def authorization_url(
-    provider: Provider, configuration: Configuration, attempt: Attempt, *, redirect_uri: str, again: bool = False
+    provider: OidcProvider, configuration: Configuration, attempt: Attempt, *, redirect_uri: str, again: bool = False
 ) -> str:
     """Where the browser goes to sign in: code flow, PKCE with S256. `again` asks the person to choose an account."""
     session = OAuth2Session(
@@ -109,7 +109,7 @@ def authorization_url(
     return str(url)
 
 
-def end_session_url(provider: Provider, configuration: Configuration, *, return_to: str) -> str:
+def end_session_url(provider: OidcProvider, configuration: Configuration, *, return_to: str) -> str:
     """Where the browser goes to sign out at the provider too; "" where it offers no such page. Holds no token."""
     if not provider.end_session_endpoint:
         return ""
@@ -157,12 +157,12 @@ def _remember(name: tuple[str, str], found: object, seconds: float) -> None:
 # --- Reading answers -------------------------------------------------------------------------------------------------
 
 
-def _read_document(document: Any, configuration: Configuration) -> Provider:
+def _read_document(document: Any, configuration: Configuration) -> OidcProvider:
     if not isinstance(document, dict):
         raise _failed("discovery", "not an object")
     if document.get("issuer") != configuration.issuer:
         raise _failed("discovery", "another issuer than OIDC_ISSUER")
-    return Provider(
+    return OidcProvider(
         issuer=configuration.issuer,
         authorization_endpoint=_url_in(document, "authorization_endpoint", configuration),
         token_endpoint=_url_in(document, "token_endpoint", configuration),

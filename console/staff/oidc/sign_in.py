@@ -11,7 +11,7 @@ from console.staff.authentication import VISITOR, SignedIn, Visit
 from console.staff.oidc import admission, attempts, claims, configuration, id_token, provider
 from console.staff.oidc.attempts import Attempt
 from console.staff.oidc.configuration import Configuration
-from console.staff.oidc.provider import Provider
+from console.staff.oidc.provider import OidcProvider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
@@ -72,7 +72,7 @@ def _identify(answer: ProviderAnswer, attempt: Attempt, using: Configuration, re
     return id_token.verified_claims(*tokens, nonce=attempt.nonce, provider=found, configuration=using)
 
 
-def _check_answer(answer: ProviderAnswer, found: Provider) -> None:
+def _check_answer(answer: ProviderAnswer, found: OidcProvider) -> None:
     if (answer.issuer or found.names_itself) and answer.issuer != found.issuer:
         raise ReturnUnusable("answer of another provider")
     if answer.error in DENIALS:

@@ -111,6 +111,20 @@ def sealed_secret(username: str, secret: str) -> str:
 
 
 @sensitive_variables()
+def seal_again(account: StaffAccount) -> bool:
+    """Seal a secret that an earlier SECRET_KEY sealed with the current one; whether that was needed.
+
+    Raises `SecretUnreadable`, `ConditionFailed` where it was changed meanwhile, and the store's errors.
+    """
+    if (fresh := sealed_secret(account.username, _secret_of(account))) == account.totp_secret:
+        return False
+    account.update(
+        actions=[StaffAccount.totp_secret.set(fresh)], condition=StaffAccount.totp_secret == account.totp_secret
+    )
+    return True
+
+
+@sensitive_variables()
 def matching_step(secret: str, typed: str, at: datetime) -> int | None:
     """The newest 30-second step around `at` whose code was typed, or None."""
     code = _normal(typed)

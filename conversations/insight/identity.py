@@ -70,16 +70,35 @@ def _key() -> bytes:
                 # Another process was faster. Its key is the one.
                 continue
             stored = made
-        try:
-            key = str(unseal_data(_SEALED_AS, stored.sealed))
-        except BadReference as error:
-            raise NotConfigured(
-                "The key of Insight cannot be opened: SECRET_KEY was changed without SECRET_KEY_FALLBACKS."
-            ) from error
-        if (sealed := seal_data(_SEALED_AS, key)) != stored.sealed:
-            # Sealed anew with the current SECRET_KEY, so that the fallback can go.
-            InsightKey(sealed=sealed).save()
-        return bytes.fromhex(key)
+        _seal_again(stored)
+        return bytes.fromhex(_unsealed(stored))
+
+
+def seal_again() -> bool:
+    """Seal the key with the current SECRET_KEY, so that the fallback can go; whether that was needed.
+
+    Raises `NotFound` where there is no key yet, `BadReference` where no SECRET_KEY opens it, and the store's errors.
+    """
+    try:
+        return _seal_again(InsightKey.get(_PARTITION, _KEY, consistent_read=True))
+    except NotConfigured as error:
+        raise BadReference from error
+
+
+def _seal_again(stored: InsightKey) -> bool:
+    if (sealed := seal_data(_SEALED_AS, _unsealed(stored))) == stored.sealed:
+        return False
+    InsightKey(sealed=sealed).save()
+    return True
+
+
+def _unsealed(stored: InsightKey) -> str:
+    try:
+        return str(unseal_data(_SEALED_AS, stored.sealed))
+    except BadReference as error:
+        raise NotConfigured(
+            "The key of Insight cannot be opened: SECRET_KEY was changed without SECRET_KEY_FALLBACKS."
+        ) from error
 
 
 def _derived(purpose: str, length: int) -> bytes:

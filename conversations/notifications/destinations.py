@@ -32,7 +32,7 @@ from console.store.items import items_of
 from console.store.models import plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry, new_action_id, record
+from console.trail.recording import COMMAND_LINE, Actor, TrailEntry, new_action_id, record
 from conversations.companies import check_lead
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 
@@ -74,7 +74,8 @@ class DestinationValues:
 class Destination:
     """Where to, and what of. `company_id` is "" for all companies; `version` is what a form has seen of it.
 
-    `secrets` sign a webhook: today's first, and the one before until its time is over (`both_until`).
+    `secrets` sign a webhook: today's first, and the one before until its time is over (`both_until`); `sealed` is as
+    they are stored.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Destination:
     created_at: datetime | None
     secrets: tuple[str, ...] = ()
     both_until: datetime | None = None
+    sealed: tuple[str, ...] = ()
     version: int = 0
 
     @property
@@ -159,6 +161,7 @@ def _read(item: dict[str, Any], company_id: str) -> Destination:
         company_id,
         values,
         created_at=clock.parse_instant(item.get("created_at")),
+        sealed=_sealed_in(item),
         secrets=_unsealed(item),
         both_until=clock.parse_instant(item.get("both_until")),
         version=versioned.version_of(item),
@@ -220,6 +223,20 @@ def switch_off(seen: Destination) -> None:
     values = DestinationValues(seen.values.name, seen.values.kind, seen.values.address, seen.values.types, is_on=False)
     entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
     _replace(seen, values, _sealed(seen.id, seen.secrets, seen.both_until), entry)
+
+
+def seal_again(seen: Destination) -> bool:
+    """Seal secrets that an earlier SECRET_KEY sealed with the current one, on record; whether that was needed.
+
+    Raises `BadReference` where no key opens them, and as `switch_off`.
+    """
+    if seen.sealed and not seen.secrets:
+        raise BadReference
+    sealed = _sealed(seen.id, seen.secrets, seen.both_until)
+    if tuple(sealed["secrets"]) == seen.sealed[: len(seen.secrets)]:
+        return False
+    _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, COMMAND_LINE, sealed_again=True))
+    return True
 
 
 def delete(seen: Destination, staff: Staff) -> None:
@@ -378,14 +395,16 @@ def _sealed_as(destination_id: str) -> str:
     return f"webhook secret {destination_id}"
 
 
+def _sealed_in(item: dict[str, Any]) -> tuple[str, ...]:
+    stored = item.get("secrets")
+    return tuple(map(str, stored)) if isinstance(stored, list) else ()
+
+
 def _unsealed(item: dict[str, Any]) -> tuple[str, ...]:
     """The secrets that sign now; none where they cannot be unsealed, as after a change of SECRET_KEY."""
-    stored = item.get("secrets")
-    stored = stored if isinstance(stored, list) else []
     until = clock.parse_instant(item.get("both_until"))
-    if until is None or until <= clock.now():
-        stored = stored[:1]
+    signing = None if until is not None and until > clock.now() else 1
     try:
-        return tuple(str(refs.unseal_data(_sealed_as(str(item["sk"])), str(each))) for each in stored)
+        return tuple(str(refs.unseal_data(_sealed_as(str(item["sk"])), each)) for each in _sealed_in(item)[:signing])
     except BadReference:
         return ()

@@ -205,6 +205,24 @@ def reject(reference: str, staff: Staff, reason: str) -> str:
     return row.company_id or ""
 
 
+def doubt_waiting(company_id: str) -> int:
+    """Say of a company's first messages that wait that each may have been sent; of how many. Raises store errors.
+
+    People then check before they approve one, as after an approval that did not come to its end.
+    """
+    rows = list(MessageRow.query(approvals_of(company_id), consistent_read=True))
+    held = [each for each in rows if each.state == Approval.HELD]
+    for row in held:
+        row.update(
+            actions=[
+                MessageRow.state.set(Approval.APPROVING.value),
+                MessageRow.decided_at.set(row.received_at or clock.to_iso(clock.now())),
+            ],
+            condition=MessageRow.state == Approval.HELD.value,
+        )
+    return len(held)
+
+
 def _load(reference: str, staff: Staff) -> MessageRow:
     staff.require(Permission.HAND_OFF)
     partition, position = unseal("first message", reference, 2)

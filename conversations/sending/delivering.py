@@ -107,6 +107,21 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
     return _Sending(row, item, facts, rates).run()
 
 
+def doubt(conversation: str, position: str) -> bool:
+    """Take a reply that waits for one whose sender died: the provider is asked, and it is never sent by itself.
+
+    False where it no longer waits, or its conversation is gone, which it then says. Raises the store's errors.
+    """
+    row = MessageRow.get(conversation, position, consistent_read=True)
+    if row.state != ReplyState.QUEUED:
+        return False
+    if (item := _conversation_of(conversation)) is None:
+        _refuse(row, _GONE)
+        return False
+    left = clock.parse_instant(row.not_before) or clock.now()
+    return _Sending(row, item, facts_of(item), Rates())._begin(left)
+
+
 def _conversation_of(partition: str) -> Conversation | None:
     """The conversation of a partition of messages, strongly consistent; None where it is gone or past its TTL."""
     conversation_id, _, primary_channel = partition.partition("\n")

@@ -1,0 +1,47 @@
+"""After the table of accounts was restored to an earlier time: the trail says what is missing in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from console import clock
+from console.staff import services
+from console.staff.models import StaffAccount
+from console.trail.actions import Action, staff_trail
+from console.trail.models import AuditEntry
+from console.trail.recording import COMMAND_LINE
+
+_MOVES = {Action.STAFF_DISABLED.value: True, Action.STAFF_ENABLED.value: False}
+# Changes of what an account may do, beside these two.
+_CHANGES = frozenset({Action.STAFF_CHANGED.value, *_MOVES})
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredAccount:
+    """An account that was changed after the time to which it was restored, and whether it is disabled again."""
+
+    username: str
+    changes: Sequence[AuditEntry]
+    is_disabled_again: bool
+
+
+def close_again(since: datetime) -> Iterator[RestoredAccount]:
+    """Disable accounts again that were disabled since then, and sign out all that were changed.
+
+    A session ends by a number in the account, which the restored table has lost count of. Raises the store's errors.
+    """
+    for account in services.list_accounts():
+        changes = [each for each in _entries_since(account, since) if each.action_type in _CHANGES]
+        if not changes:
+            continue
+        moves = [_MOVES[each.action_type] for each in changes if each.action_type in _MOVES]
+        is_missing = moves[-1:] == [True] and not account.disabled
+        if is_missing:
+            services.disable(account, actor=COMMAND_LINE)
+        services.end_sessions(account.username, actor=COMMAND_LINE)
+        yield RestoredAccount(account.username, changes, is_missing)
+
+
+def _entries_since(account: StaffAccount, since: datetime) -> Iterator[AuditEntry]:
+    begin = clock.to_iso(since)
+    yield from AuditEntry.query(staff_trail(account.username), AuditEntry.ts_action_id >= begin, consistent_read=True)

@@ -1,0 +1,60 @@
+"""`manage.py after_restore`: what has to be done before a table that was restored to an earlier time is used."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from console import clock
+from console.errors import ConsoleError
+from console.staff.restoring import close_again
+from conversations.restoring import doubt_first_messages, doubt_replies
+
+NEEDS = ("MESSAGES", "STAFF")
+
+
+class Command(BaseCommand):
+    """May be run again. The other tables need nothing of it: docs/drills.md."""
+
+    help = (
+        "MESSAGES: replies that wait in it may have left since; the provider is asked about each, and none is sent by "
+        "itself. Run it before any sender. STAFF: accounts that were disabled since --since are disabled again, and "
+        "all that were changed are signed out; what else was changed is listed, for you to repeat."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Which table, and to which time it was restored."""
+        parser.add_argument("table", choices=NEEDS)
+        parser.add_argument("--since", metavar="TIME", default="", help="STAFF: such as 2026-11-24T10:00:00Z")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Raises `CommandError` for a time that is missing or none, and where the store does not answer."""
+        since = clock.parse_instant(options["since"])
+        if options["table"] == "STAFF" and since is None:
+            raise CommandError("Give the time to which it was restored: --since 2026-11-24T10:00:00Z.")
+        try:
+            if since is not None and options["table"] == "STAFF":
+                self._staff(since)
+            else:
+                self._messages()
+        except ConsoleError as error:
+            raise CommandError(f"{error} Run it again.") from error
+
+    def _messages(self) -> None:
+        replies = sum(doubt_replies())
+        self.stdout.write(
+            f"Replies whose provider will be asked: {replies:,}. "
+            f"First messages to check before they are approved: {doubt_first_messages():,}."
+        )
+
+    def _staff(self, since: Any) -> None:
+        found = list(close_again(since))
+        for each in found:
+            for change in each.changes:
+                at = (change.ts_action_id or "").partition("#")[0]
+                self.stdout.write(f"{each.username}: {change.action_type} at {at}")
+        disabled = sum(each.is_disabled_again for each in found)
+        self.stdout.write(
+            f"Accounts changed since then: {len(found):,}, all signed out. Disabled again: {disabled:,}. Repeat their "
+            "other changes; accounts made since then have to be made again."
+        )

@@ -1,0 +1,74 @@
+"""`manage.py seal_again`: what is stored sealed gets the current SECRET_KEY, so that an earlier one can be removed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from console.errors import BadReference, Conflict, ConsoleError, NotFound
+from console.staff import second_factor
+from console.staff.second_factor import SecretUnreadable
+from console.staff.services import list_accounts
+from conversations.companies import all_companies
+from conversations.insight import identity
+from conversations.notifications import destinations
+
+Seal = Callable[[], bool]
+AGAIN, CURRENT, UNREADABLE, CHANGED = "sealed again", "current", "cannot be read", "changed meanwhile"
+
+
+class Command(BaseCommand):
+    """The last step but one of a change of SECRET_KEY; may be run again and again."""
+
+    help = (
+        "Seal second factors, webhook secrets and the key of Insight's pseudonyms with the current SECRET_KEY. When it "
+        "exits with 0, nothing stored needs a key of SECRET_KEY_FALLBACKS any more."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print a line for each kind. Raises `CommandError` where something stayed as it was."""
+        kinds = {"Second factors": _second_factors(), "Webhook secrets": _webhooks(), "Key of Insight": _insight()}
+        left = 0
+        for kind, seals in kinds.items():
+            try:
+                counts = Counter(_outcome(seal) for seal in seals)
+            except NotFound:
+                # Insight has kept nothing yet.
+                counts = Counter()
+            except ConsoleError as error:
+                raise CommandError(f"{kind}: {error} Run it again.") from error
+            self.stdout.write(f"{kind}: {', '.join(f'{count:,} {word}' for word, count in counts.items()) or 'none'}")
+            left += counts[UNREADABLE] + counts[CHANGED]
+        if left:
+            raise CommandError(
+                f"{left:,} could not be sealed again. What changed meanwhile: run it again. What cannot be read: put "
+                "the key that sealed it into SECRET_KEY_FALLBACKS, or have it set up anew."
+            )
+
+
+def _outcome(seal: Seal) -> str:
+    try:
+        return AGAIN if seal() else CURRENT
+    except (BadReference, SecretUnreadable):
+        return UNREADABLE
+    except Conflict:
+        return CHANGED
+
+
+def _second_factors() -> Iterator[Seal]:
+    for account in list_accounts():
+        if second_factor.is_on(account):
+            yield partial(second_factor.seal_again, account)
+
+
+def _webhooks() -> Iterator[Seal]:
+    for company_id in ("", *(company.company_id for company in all_companies())):
+        for each in destinations.list_destinations(company_id):
+            if each.sealed:
+                yield partial(destinations.seal_again, each)
+
+
+def _insight() -> Iterator[Seal]:
+    yield identity.seal_again

@@ -1,0 +1,1 @@
+"""What docs/drills.md has people practise, done as it stands there."""

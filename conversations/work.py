@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandError
 
 from console import clock
 from console.errors import ConsoleError
@@ -194,6 +195,15 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
         failures += 1
         ended.wait(pause(failures))
+
+
+@contextmanager
+def store_errors_as_command_errors() -> Iterator[None]:
+    """Let what the store says end a command in one line and with exit status 1."""
+    try:
+        yield
+    except ConsoleError as error:
+        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
 
 
 @contextmanager

@@ -28,6 +28,8 @@ STAND_BY_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 30.0
 # A stream has no end that it tells: `--once` ends after so many rounds without news.
 QUIET_ROUNDS = 3
+# Errors in a row after which `--once` gives up, a minute and a half after the first: a timer runs it again.
+MOST_ERRORS = 7
 
 
 def pause_after(failures: int, seconds: float = 1.0) -> float:
@@ -66,12 +68,18 @@ class LeasedWorker(ABC):
         self._beat_at: datetime | None = None
         self._arn, self._looked_at = "", now()
         self._errors = self._quiet = 0
+        self._error: ConsoleError | None = None
 
     def run(self, *, once: bool = False) -> None:
-        """Work until `wait` says to end; `once`: until all that is there has been handled."""
+        """Work until `wait` says to end; `once`: until all that is there has been handled.
+
+        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        """
         try:
             while True:
                 pause = self.cycle()
+                if once and self._error is not None and self._errors >= MOST_ERRORS:
+                    raise self._error
                 if once and not self._errors:
                     if not self.lease.is_held:
                         self._say("Another worker is at it.")
@@ -91,7 +99,7 @@ class LeasedWorker(ABC):
             done = self._work()
             self._beat()
         except ConsoleError as error:
-            self._errors += 1
+            self._errors, self._error = self._errors + 1, error
             self.counts[Did.FAILED] += 1
             logger.warning("%s could not go on: %s", self.title, type(error).__name__)
             if isinstance(error, TableMissing):
@@ -101,7 +109,7 @@ class LeasedWorker(ABC):
         if self._following is not None and self._following.is_stuck:
             self._errors += 1
             return self._pause()
-        self._errors = 0
+        self._errors, self._error = 0, None
         busy = self._is_busy(done)
         self._quiet = 0 if busy else self._quiet + 1
         return 0.0 if busy else self.interval

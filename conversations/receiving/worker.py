@@ -20,7 +20,7 @@ from console.store.calls import submit
 from console.store.errors import ConditionFailed
 from console.store.queues import QueueMessage
 from conversations.indexer.lease import note
-from conversations.indexer.leased import BEAT_EVERY, pause_after
+from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.models import Conversation
 from conversations.receiving import appending
 from conversations.receiving.bodies import Key, about
@@ -55,7 +55,10 @@ class Receiver:
         self._errors = 0
 
     def run(self, *, once: bool = False) -> None:
-        """Receive until `wait` says to end; `once`: until the queue gives nothing more."""
+        """Receive until `wait` says to end; `once`: until the queue gives nothing more.
+
+        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        """
         while True:
             done, pause = 0, 0.0
             try:
@@ -63,6 +66,8 @@ class Receiver:
                 self._errors = 0
             except ConsoleError as error:
                 self._errors += 1
+                if once and self._errors >= MOST_ERRORS:
+                    raise
                 pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
             if (once and not done and not self._errors) or self._wait(pause):

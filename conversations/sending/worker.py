@@ -22,7 +22,7 @@ from console.store import queues
 from console.store.errors import ConditionFailed
 from console.store.queues import QueueMessage
 from conversations.indexer.lease import note
-from conversations.indexer.leased import BEAT_EVERY, pause_after
+from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending import receipts, templates
 from conversations.sending.delivering import ask_delivery, send, settle
@@ -61,7 +61,10 @@ class Sender:
         self._errors = 0
 
     def run(self, *, once: bool = False) -> None:
-        """Send until `wait` says to end; `once`: until nothing more may leave now."""
+        """Send until `wait` says to end; `once`: until nothing more may leave now.
+
+        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        """
         # A pool of its own: a slow provider must hold up nobody who reads.
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sender") as pool:
             while True:
@@ -71,6 +74,8 @@ class Sender:
                     self._errors = 0
                 except ConsoleError as error:
                     self._errors += 1
+                    if once and self._errors >= MOST_ERRORS:
+                        raise
                     pause = pause_after(self._errors)
                     logger.warning("The sender could not go on: %s", type(error).__name__)
                 if (once and not done and not self._errors) or self._wait(pause):

@@ -15,7 +15,7 @@ from conversations.indexer.handling import Did
 from conversations.indexer.leased import pause_after
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
-from conversations.work import until_signal
+from conversations.work import store_errors_as_command_errors, until_signal
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -50,13 +50,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
-        try:
-            with until_signal() as ended:
-                if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
-                    raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
-                failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
-        except ConsoleError as error:
-            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+        with store_errors_as_command_errors(), until_signal() as ended:
+            if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
+                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
+            failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
         if failed:
             raise CommandError("Not everything could be indexed; run it with --sweep again.")
 

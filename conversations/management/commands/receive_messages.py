@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from conversations.handoff.routing import has_inbound_source
 from conversations.indexer.handling import Did
-from conversations.work import inbound_parts, run_all, until_signal
+from conversations.work import inbound_parts, run_all, store_errors_as_command_errors, until_signal
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people."
             )
-        with until_signal() as ended:
+        with store_errors_as_command_errors(), until_signal() as ended:
             parts = inbound_parts(wait=ended.wait, say=self.stdout.write)
             if options["once"]:
                 for part in parts.values():

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from conversations.sending.reading import is_configured
 from conversations.sending.worker import Sender
-from conversations.work import until_signal
+from conversations.work import store_errors_as_command_errors, until_signal
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         """Raises `CommandError` where replies are not configured."""
         if not is_configured():
             raise CommandError("Set OUTBOX_QUEUE_URL to the FIFO queue that brings replies to the sender.")
-        with until_signal() as ended:
+        with store_errors_as_command_errors(), until_signal() as ended:
             sender = Sender(wait=ended.wait)
             sender.run(once=options["once"])
         done = ", ".join(f"{count:,} {what}" for what, count in sorted(sender.counts.items()) if count) or "nothing"

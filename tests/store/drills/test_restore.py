@@ -61,8 +61,8 @@ def half_an_hour_passes(store: Store) -> None:
     """A restore takes as long: what waited then has been due for a while."""
     for row in store.all("MESSAGES"):
         key = {name: row[name] for name in ("conversation", "position")}
-        earlier = {name: clock.to_iso(clock.parse_instant(row[name]) - HALF_AN_HOUR) for name in TIMES if name in row}
-        store.update("MESSAGES", key, **earlier)
+        times = {name: at for name in TIMES if (at := clock.parse_instant(row.get(name))) is not None}
+        store.update("MESSAGES", key, **{name: clock.to_iso(at - HALF_AN_HOUR) for name, at in times.items()})
 
 
 def run(capsys, *command: str) -> str:

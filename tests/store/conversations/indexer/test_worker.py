@@ -12,7 +12,7 @@ from conversations.indexer import sweep as sweeping
 from conversations.indexer import worker as workers
 from conversations.indexer.handling import Did
 from conversations.indexer.health import IndexerHealth, read_health
-from conversations.indexer.leased import QUIET_ROUNDS
+from conversations.indexer.leased import MOST_ERRORS, QUIET_ROUNDS
 from conversations.indexer.streams import following, shards
 from conversations.indexer.worker import SWEEP_EVERY, Worker
 from tests import faults
@@ -199,6 +199,15 @@ def test_a_store_that_does_not_answer_is_waited_for(store, ticking):
     assert indexed(store)["waiting"] == {CONVERSATION}
     assert one.counts[Did.FAILED] == 0
     assert max(ticking.waits) > one.interval
+
+
+def test_once_gives_up_where_the_store_does_not_answer(store, ticking):
+    """A job that a timer runs every few minutes must end."""
+    put(store)
+    one = worker(ticking)
+    with faults.fail_before("Query", table_key="CONSOLE", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
+        one.run(once=True)
+    assert one.counts[Did.FAILED] == MOST_ERRORS
 
 
 def test_a_beginning_that_failed_is_made_again(store, ticking):

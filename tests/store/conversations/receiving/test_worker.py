@@ -303,3 +303,10 @@ def test_the_command_needs_a_queue(settings):
 
 def test_room_is_half_of_what_an_item_may_hold():
     assert appending.ROOM == 40_000
+
+
+def test_once_gives_up_where_the_queue_does_not_answer(store, settings):
+    settings.SQS_ENDPOINT = f"http://127.0.0.1:{free_port()}"
+    settings.HANDOFF_QUEUE_URL = f"{settings.SQS_ENDPOINT}/123456789012/handoff"
+    with pytest.raises(StoreUnavailable):
+        Receiver(wait=lambda _: False).run(once=True)

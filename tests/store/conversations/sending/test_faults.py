@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from console import clock
+from console.errors import StoreUnavailable
 from console.system_sections import sections
 from conversations.receiving.models import MessageRow
 from conversations.sending import credentials, section
@@ -337,3 +338,8 @@ def test_a_stopped_provider_of_the_demo_starts_again() -> None:
     with DemoProvider() as one:
         one.stop()
         assert one.start()
+
+
+def test_once_gives_up_where_the_store_does_not_answer(store, outbox, provider):
+    with faults.fail_before("Query", table_key="MESSAGES", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
+        send_all_due()

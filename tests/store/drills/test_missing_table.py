@@ -1,0 +1,77 @@
+"""A region lacks one of the tables: every page that has nothing to do with it is there, and work goes on."""
+
+from collections import defaultdict
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from console import caching
+from console.schema.tables import TABLES
+from console.store import presence
+from conversations.indexer import leased
+from tests.people import signed_in
+from tests.scenario import Scenario, build, urls
+
+# Without accounts or sessions nobody can be told from anybody; what is edited in CONSOLE cannot be shown without it.
+NOBODY_GETS_IN = {"STAFF", "STAFF_SESSIONS"}
+NEED_CONSOLE = {
+    *("recipient-elsewhere", "tenant-onboarding", "tenant-history", "saved-replies", "saved-reply-change"),
+    *("saved-reply-delete", "conversation-saved-replies", "saved-view-change", "destination", "destination-change"),
+}
+# The jobs that say in a line that they cannot work without a table, and exit with 1; all others do what they can.
+NEEDED_BY = {
+    "AUDIT": {"index_handoffs", "insight"},
+    "CONSOLE": {"index_handoffs", "insight", "ring_timers", "send_notifications"},
+    "CONVERSATIONS": {"index_handoffs", "insight"},
+    "IDEMPOTENCY": {"index_handoffs", "reconcile"},
+    "INSIGHT": {"insight"},
+}
+JOBS = ("index_handoffs", "ring_timers", "send_notifications", "insight", "reconcile")
+
+
+@pytest.fixture
+def scenario(store) -> Scenario:
+    return build(store)
+
+
+def take_away(settings, key: str) -> None:
+    settings.TABLE_NAMES = {**settings.TABLE_NAMES, key: "not-there-test"}
+    caching.forget_everything()
+    presence.forget()
+
+
+@pytest.mark.parametrize("key", sorted(TABLES))
+def test_pages_are_there_without_it(store, scenario, settings, key):
+    person = scenario.people["admin"]
+    client, addresses = signed_in(person), urls(scenario.ours, scenario, person)
+    take_away(settings, key)
+    found = defaultdict(set)
+    for name, [url, *_] in addresses.items():
+        answer = client.get(url)
+        found[answer.status_code].add(name)
+        if answer.status_code == 503:
+            assert b"Traceback" not in answer.content
+    assert set(found) <= {200, 204, 302, 404, 503}
+    if key in NOBODY_GETS_IN:
+        assert "queue" in found[503]
+    else:
+        assert found[503] == (NEED_CONSOLE if key == "CONSOLE" else set())
+        assert "queue" in found[200]
+
+
+@pytest.mark.parametrize("key", sorted(TABLES))
+def test_jobs_end_in_order_without_it(store, scenario, settings, key, caplog, monkeypatch):
+    monkeypatch.setattr(leased, "LONGEST_PAUSE_SECONDS", 0.0)
+    take_away(settings, key)
+    failed = {job for job in JOBS if not ends_well(job)}
+    assert failed == NEEDED_BY.get(key, set())
+    assert not [each for each in caplog.records if each.exc_info]
+
+
+def ends_well(job: str) -> bool:
+    """Whether it exits with 0; otherwise it says why in a line."""
+    try:
+        call_command(job, *(() if job == "reconcile" else ("--once",)))
+    except CommandError:
+        return False
+    return True

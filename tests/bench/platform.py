@@ -5,10 +5,11 @@ store it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Protocol
 
 import urllib3
 
@@ -156,7 +157,14 @@ class Company:
         return json.dumps(to_dynamodb(values))[1:-1]
 
 
-def write(endpoint: str, table: str, companies: list[Company]) -> None:
+class Conversations(Protocol):
+    """What gives conversations to be written."""
+
+    def puts(self) -> Iterator[str]:
+        """Each conversation as a PutRequest."""
+
+
+def write(endpoint: str, table: str, companies: Sequence[Conversations]) -> None:
     """Write all conversations of these companies."""
     pool = urllib3.PoolManager(maxsize=WRITERS)
     headers = {

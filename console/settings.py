@@ -1,5 +1,9 @@
-"""Settings, all from the environment (see .env.example for every name, its default and what it is for)."""
+"""Settings, all from the environment (see .env.example for every name, its default and what it is for).
 
+A setting may be in a file instead, as secrets of containers are: `SECRET_KEY_FILE` names the one with SECRET_KEY.
+"""
+
+import os
 from pathlib import Path
 
 import environ
@@ -7,7 +11,7 @@ from csp.constants import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = environ.FileAwareEnv()
 if (BASE_DIR / ".env").is_file():
     env.read_env(str(BASE_DIR / ".env"))
 
@@ -29,7 +33,7 @@ DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32)
 REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
 # TABLE_CONVERSATIONS=… and so on; console.schema.tables knows the keys and the default names.
 TABLE_NAMES = {
-    name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
+    name.removeprefix("TABLE_"): value for name, value in os.environ.items() if name.startswith("TABLE_") and value
 }
 # Whether the platform routes customers' messages to people while people have a conversation: off, held, waiting.
 HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")

@@ -31,9 +31,9 @@ _MAKE: dict[str, Callable[..., Any]] = {
 }
 
 
-def create_staff() -> None:
-    """Make the accounts and what their trails tell. Raises the store's errors."""
-    hashed = passwords.hash_password(PASSWORD)
+def create_staff(password: str = PASSWORD) -> None:
+    """Make the accounts, all with one password, and what their trails tell. Raises the store's errors."""
+    hashed = passwords.hash_password(password)
     now = clock.now()
     for person in PEOPLE:
         _create(person, hashed)
@@ -70,6 +70,6 @@ def _create(person: dict[str, Any], hashed: str) -> None:
         services.disable(person["username"], actor=DEMO)
 
 
-def sign_ins() -> dict[str, dict[str, str]]:
+def sign_ins(password: str = PASSWORD) -> dict[str, dict[str, str]]:
     """Who signs in as each role: `{role: {"username", "password"}}`."""
-    return {role.value: {"username": SIGN_INS[role.value], "password": PASSWORD} for role in Role}
+    return {role.value: {"username": SIGN_INS[role.value], "password": password} for role in Role}

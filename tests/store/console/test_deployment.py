@@ -43,8 +43,9 @@ def web_command() -> list[str]:
     return shlex.split(line)
 
 
-def test_readme_starts_gunicorn_as_the_unit_does_without_its_control_socket():
-    [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
+def test_pages_start_gunicorn_as_the_unit_does_without_its_control_socket(page):
+    [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / page).read_text(), re.MULTILINE)
     assert shlex.split(line) == web_command()
     assert "--no-control-socket" in web_command()
 

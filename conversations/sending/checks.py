@@ -4,9 +4,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from conversations.replying import LONGEST
-from conversations.sending.providers.choice import NAMES
-
-OUTBOX_ONLY = "outbox-only"
+from conversations.sending.providers.choice import NAMES, OUTBOX_ONLY
 
 
 def assert_replies() -> None:

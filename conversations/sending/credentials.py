@@ -22,6 +22,7 @@ from console.errors import ConsoleError
 from console.redaction import cut, redact
 from console.store.models import StoreModel, TableMeta
 from conversations.sending.providers import CredentialsRejected, NotReached
+from conversations.sending.providers.choice import OUTBOX_ONLY, provider_name
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,14 @@ _noted: set[str] = set()
 _lock = threading.Lock()
 _made: list[tuple[tuple[str, str], Any]] = []
 _secrets: TTLCache[tuple[str, str], dict[str, Any]] = TTLCache(KEPT, KEPT_SECONDS)
+
+
+def secret_for(channel: str, name: str) -> dict[str, Any]:
+    """What the provider of a channel is asked with: nothing where a company's own service sends.
+
+    Raises what `secret_named` does.
+    """
+    return {} if provider_name(channel) == OUTBOX_ONLY else secret_named(name)
 
 
 def secret_named(name: str) -> dict[str, Any]:

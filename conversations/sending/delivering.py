@@ -251,7 +251,7 @@ class _Sending:
 def _provider_of(channel: str, name: str) -> Provider:
     """The adapter of a channel with a company's credentials. Raises what `Provider.send` does but `NoAnswer`."""
     try:
-        return make(channel, credentials.secret_named(name))
+        return make(channel, credentials.secret_for(channel, name))
     except LookupError:
         raise Rejected("provider", "No provider is set up for this channel. Tell an administrator.") from None
 

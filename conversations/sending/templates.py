@@ -14,7 +14,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 from console import clock
 from console.errors import Invalid, NotFound
 from conversations.receiving.models import TO_FETCH, MessageRow
-from conversations.sending.credentials import note_works, secret_named
+from conversations.sending.credentials import note_works, secret_for
 from conversations.sending.providers import CannotAsk, NoAnswer, NotReached, Rejected, Template
 from conversations.sending.providers.choice import make
 
@@ -74,7 +74,7 @@ def fetch(row: MessageRow) -> None:
     """Fetch a template that is wanted from its provider. Raises the store's errors; for the sender alone."""
     name, template, problem = row.credentials or "", None, ""
     try:
-        secret = secret_named(name)
+        secret = secret_for(CHANNEL, name)
         named = secret.get(NAMED_BY)
         if isinstance(named, str) and named.strip():
             template = make(CHANNEL, secret).template(named.strip())

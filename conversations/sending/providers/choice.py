@@ -8,7 +8,8 @@ from django.conf import settings
 
 from conversations.sending.providers import Provider
 
-NAMES = {"twilio": "twilio.Twilio", "sendgrid": "sendgrid.SendGrid", "outbox-only": "outbox_only.OutboxOnly"}
+OUTBOX_ONLY = "outbox-only"
+NAMES = {"twilio": "twilio.Twilio", "sendgrid": "sendgrid.SendGrid", OUTBOX_ONLY: "outbox_only.OutboxOnly"}
 
 
 def provider_name(channel: str) -> str:

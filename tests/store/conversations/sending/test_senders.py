@@ -105,6 +105,14 @@ def test_the_service_gets_a_pointer_and_its_receipts_are_taken_in_whatever_order
     assert [each["payload"]["state"] for each in sent_entries(store, "reply.delivery")].count("read") == 1
 
 
+def test_the_service_needs_no_secret_of_the_company(store, service, settings):
+    settings.SECRETS_ENDPOINT = "http://127.0.0.1:9"
+    held(store)
+    write(ANA, TEXT)
+    send_all_due()
+    assert states(store) == ["sent"]
+
+
 def test_a_failure_that_the_service_reports_is_told_without_personal_data(store, service, settings):
     held(store)
     row = write(ANA, TEXT)

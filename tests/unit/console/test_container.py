@@ -155,8 +155,9 @@ def test_every_service_is_waited_for_until_it_is_ready():
     for service in SERVICES.values():
         for other, awaited in service.get("depends_on", {}).items():
             is_once = "restart" not in SERVICES[other]
-            assert awaited == {"condition": "service_completed_successfully" if is_once else "service_healthy"}
+            assert awaited["condition"] == ("service_completed_successfully" if is_once else "service_healthy")
             assert is_once or other == "web" or SERVICES[other]["healthcheck"]["test"]
+    assert SERVICES["proxy"]["depends_on"]["web"]["restart"] is True
     # The image's own check asks the web server.
     assert "healthcheck" not in SERVICES["web"]
     assert SERVICES["work"]["healthcheck"] == {"disable": True}
@@ -176,6 +177,7 @@ def test_every_setting_of_compose_is_one():
         given = SERVICES[name]["environment"]
         assert given == SERVICES["web"]["environment"]
         assert {each.removesuffix("_FILE") for each in given} <= known
+        assert {each for each in given if "KEY" in each} - CREDENTIALS == {"SECRET_KEY_FILE"}
 
 
 def test_every_queue_of_compose_is_made():

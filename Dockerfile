@@ -28,8 +28,9 @@ RUN SECRET_KEY=$(python -c "import secrets; print(secrets.token_urlsafe(48))") p
     && python -m compileall -q --invalidation-mode unchecked-hash .
 
 FROM ${BASE} AS runtime
-# Nothing is installed from here on.
-RUN ! python3 -m pip --version >/dev/null 2>&1 || python3 -m pip uninstall --yes --root-user-action ignore pip setuptools wheel
+# Nothing is installed from here on. Python's own library comes uncompiled, and each health check would compile it anew.
+RUN if python3 -m pip --version; then python3 -m pip uninstall --yes --root-user-action ignore pip setuptools wheel; fi 2>/dev/null \
+    && python3 -m compileall -q -x "test|lib2to3" "$(python3 -c "import sysconfig; print(sysconfig.get_path('stdlib'))")"
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/console /opt/console
 # gunicorn's workers show on a file that they are alive: in memory, where no slow disk holds them up.

@@ -28,12 +28,14 @@ class ConsoleConfig(AppConfig):
         from console.staff.oidc.configuration import assert_oidc
         from console.staff.search import FINDER as STAFF
         from console.staff.second_factor import assert_required
+        from console.telemetry.starting import assert_telemetry
 
         assert_environment()
         assert_secret_key()
         assert_safe_switches()
         assert_required()
         assert_oidc()
+        assert_telemetry()
         finders.register(EVENTS)
         finders.register(STAFF)
         known_companies.register_existence(is_in_trail)

@@ -1,21 +1,33 @@
-"""Log lines: a record is masked as a whole when it is formatted, arguments and tracebacks included."""
+"""Log lines: a record is masked as a whole when it is formatted, arguments and tracebacks included.
 
+A line is text for people or JSON for machines (LOG_FORMAT). Either says of which request, or of which part of the work,
+it is.
+"""
+
+import json
 import logging
+import math
 import os
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 
 from console.redaction import redact
 from console.redaction.credentials import mask_text
 from console.redaction.masks import FULL_MASK
+from console.telemetry import context, metrics
 
 LONGEST_ARGUMENT = 500
 # Session tokens are some 100 characters long; references, which may be logged, look the same until they are opened.
 _LIKE_A_TOKEN = re.compile(r"[A-Za-z0-9_-]{60,400}")
-_ENVIRONMENT = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_ENVIRONMENT = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OTEL_EXPORTER_OTLP_HEADERS")
 _SHORTEST_SECRET = 8
 
 
@@ -31,28 +43,125 @@ class RedactingFormatter(logging.Formatter):
         If the arguments do not fit the message, both are written side by side, with the place of the call.
         """
         try:
-            return without_secrets(self._formatted(record))
+            formatted = self._formatted(record)
+            shown = without_secrets(formatted)
+            _count(record, is_masked=shown.count(FULL_MASK) > formatted.count(FULL_MASK))
+            return shown
         except Exception as error:
-            # Without redaction only the origin of the record may be written.
-            where = f"{record.module}:{record.lineno}"
-            return f"{record.levelname} {record.name} (a line of {where} could not be redacted: {type(error).__name__})"
+            return f"{record.levelname} {record.name} ({_not_redacted(record, error)})"
         finally:
             # The traceback as text, which the standard formatter leaves on the record for the next handler.
             record.exc_text = None
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """Return the first line, with where it comes from."""
+        where = "".join(f" {name}={value}" for name, value in context.fields().items())
+        return super().formatMessage(record) + where
 
     def _formatted(self, record: logging.LogRecord) -> str:
         try:
             return super().format(record)
         except Exception as error:
-            safe = logging.makeLogRecord(record.__dict__)
-            args = record.args if isinstance(record.args, tuple) else (record.args,)
-            said = ", ".join([_describe(record.msg), *map(_describe, args)])
-            safe.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
-            safe.args = ()
-            # What else the record has may be what cannot be formatted.
-            safe.stack_info = None
+            safe = _told_apart(record, error)
             line = f"{self.formatTime(safe)} {safe.levelname} {safe.name} {safe.msg}"
             return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class RedactingJsonFormatter(JsonFormatter):
+    """One JSON object a line, masked as `RedactingFormatter` masks text: each string of it, then the line as a whole.
+
+    Only ASCII is written, so that no character in it ends a line.
+    """
+
+    # Django adds the request as it is; its address carries sealed references.
+    RESERVED = (*RESERVED_ATTRS, "request", "server_time")
+    NAMES = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
+    DEEPEST = 20
+
+    def __init__(self) -> None:
+        super().__init__(["levelname", "name", "message"], rename_fields=self.NAMES, reserved_attrs=self.RESERVED)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the redacted line. Never raises, as `RedactingFormatter`; it is JSON whatever the record has."""
+        try:
+            try:
+                record.getMessage()
+            except Exception as error:
+                record = _told_apart(record, error)
+            return super().format(record)
+        except Exception as error:
+            said = {"level": record.levelname, "logger": record.name, "message": _not_redacted(record, error)}
+            return json.dumps(said, default=_describe)
+        finally:
+            record.exc_text = None
+
+    def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
+        """Say when it was, first of all, and of which request or part of the work it is, last."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        log_data["timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        super().add_fields(log_data, record, message_dict)
+        log_data.update(context.fields())
+        _count(record)
+
+    def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
+        """Return the line. Raises `ValueError` for one that is no JSON once it is masked."""
+        try:
+            line = json.dumps(log_data, allow_nan=False)
+            # Without an escape the line is the text that it stands for, and most lines have nothing to mask.
+            if "\\" not in line and without_secrets(line) == line:
+                return line
+        except (TypeError, ValueError, RecursionError):
+            pass
+        plain = _plain(log_data, self.DEEPEST)
+        whole = json.dumps(plain)
+        line = redact(json.dumps(_masked(plain)))
+        if line.count(FULL_MASK) > whole.count(FULL_MASK):
+            metrics.LOG_REDACTIONS.inc()
+        json.loads(line)
+        return line
+
+
+def _plain(value: Any, levels: int) -> Any:
+    """A value as JSON can say it: text for what else there is, and for what is nested too deep."""
+    if isinstance(value, Mapping) and levels:
+        return {_describe(key): _plain(each, levels - 1) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset) and levels:
+        return [_plain(each, levels - 1) for each in value]
+    if value is None or isinstance(value, bool) or (type(value) in (int, float) and math.isfinite(value)):
+        return value
+    return str.__str__(value) if isinstance(value, str) else _describe(value)
+
+
+def _masked(value: Any) -> Any:
+    """A plain value with all its strings masked."""
+    if isinstance(value, dict):
+        return {without_secrets(key): _masked(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    return without_secrets(value) if isinstance(value, str) else value
+
+
+def _told_apart(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
+    """A record whose message cannot be formatted, with message and arguments side by side."""
+    safe = logging.makeLogRecord(record.__dict__)
+    args = record.args if isinstance(record.args, tuple) else (record.args,)
+    said = ", ".join([_describe(record.msg), *map(_describe, args)])
+    safe.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
+    safe.args = ()
+    # What else the record has may be what cannot be formatted.
+    safe.stack_info = None
+    return safe
+
+
+def _not_redacted(record: logging.LogRecord, error: Exception) -> str:
+    """Without redaction only the origin of a record may be written."""
+    return f"a line of {record.module}:{record.lineno} could not be redacted: {type(error).__name__}"
+
+
+def _count(record: logging.LogRecord, *, is_masked: bool = False) -> None:
+    metrics.LOG_LINES.labels(record.levelname if record.levelname in metrics.LEVELS else "OTHER").inc()
+    if is_masked:
+        metrics.LOG_REDACTIONS.inc()
 
 
 class AFewAMinute(logging.Filter):
@@ -118,6 +227,8 @@ def _own_secrets() -> Iterator[str]:
     held = (
         settings.SECRET_KEY,
         *settings.SECRET_KEY_FALLBACKS,
+        getattr(settings, "METRICS_TOKEN", ""),
+        getattr(settings, "SENTRY_DSN", ""),
         getattr(settings, "OIDC_CLIENT_SECRET", ""),
         getattr(settings, "CHATBOT_USER_ID_SECRET", ""),
         getattr(settings, "AUDIT_ARCHIVE_KEY", ""),

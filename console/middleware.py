@@ -30,6 +30,8 @@ from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
 from console.store.calls import Budget, RequestCost, budget, recent_costs
+from console.telemetry import exposition
+from console.telemetry.context import current_request
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # Requests that a page sends by itself carry this header and do not keep a session alive.
@@ -50,7 +52,7 @@ PERMISSIONS_POLICY = ", ".join(
 
 
 def probes(get_response: GetResponse) -> GetResponse:
-    """Answer liveness and readiness probes: load balancers probe by address, over http, with any Host header.
+    """Answer liveness and readiness probes, and scrapes: they come by address, over http, with any Host header.
 
     This stands before everything that checks the Host; SECURE_REDIRECT_EXEMPT exempts it from the redirect to https.
     """
@@ -60,6 +62,8 @@ def probes(get_response: GetResponse) -> GetResponse:
             return health.alive(request)
         if request.path_info == "/readyz":
             return health.ready(request)
+        if request.path_info == "/metrics" and settings.METRICS_TOKEN:
+            return exposition.answer(request)
         return get_response(request)
 
     return middleware
@@ -124,6 +128,8 @@ class RequestBudgetMiddleware:
         """Run the request inside its budget."""
         started = time.perf_counter()
         with budget(settings.REQUEST_DEADLINE_SECONDS) as spent:
+            if (observed := current_request()) is not None:
+                observed.spent = spent
             try:
                 response = self.get_response(request)
             except ConsoleError as error:

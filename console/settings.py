@@ -4,6 +4,7 @@ A setting may be in a file instead, as secrets of containers are: `SECRET_KEY_FI
 """
 
 import os
+import sys
 from pathlib import Path
 
 import environ
@@ -120,6 +121,8 @@ INSTALLED_APPS = [
     "conversations",
 ]
 MIDDLEWARE = [
+    # Around everything: each answer is told of in the log, and counted.
+    "console.telemetry.requests.observed",
     # Headers around everything: probes, redirects, static files and refusals have them too.
     "console.middleware.response_headers",
     "csp.middleware.CSPMiddleware",
@@ -219,8 +222,8 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "console.views.csrf_failure"
 SECURE_SSL_REDIRECT = not PLAIN_HTTP
-# Load balancers probe over http.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# Load balancers probe over http, and Prometheus may scrape so.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 63_072_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
 SECURE_HSTS_PRELOAD = not PLAIN_HTTP
@@ -261,22 +264,35 @@ STORAGES = {
     },
 }
 
+# --- Metrics, traces, error reports: each off unless it is set up (docs/monitoring.md) ----------------------------
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_PORT = env.int("METRICS_PORT", default=0)
+METRICS_ADDRESS = env.str("METRICS_ADDRESS", default="127.0.0.1")
+# The libraries read more of OTEL_… themselves, as OpenTelemetry describes it.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+OTEL_SERVICE_NAME = env.str("OTEL_SERVICE_NAME", default="conversation-console")
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+
 # --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
+# Text for people, JSON for machines.
+LOG_FORMAT = env.str("LOG_FORMAT", default="") or ("text" if sys.stderr.isatty() else "json")
+_FORMATTER = "json" if LOG_FORMAT == "json" else "line"
 DEFAULT_EXCEPTION_REPORTER = "console.error_pages.RedactingReporter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "console.logs.RedactingFormatter", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+        "line": {"()": "console.logs.RedactingFormatter", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "json": {"()": "console.logs.RedactingJsonFormatter"},
     },
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
-        "security": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["a few a minute"]},
+        "stderr": {"class": "logging.StreamHandler", "formatter": _FORMATTER},
+        "security": {"class": "logging.StreamHandler", "formatter": _FORMATTER, "filters": ["a few a minute"]},
     },
     "filters": {"a few a minute": {"()": "console.logs.AFewAMinute"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
-        # Handled by the console's own error pages and audit trail; the server's access log has the rest.
+        # Handled by the console's own error pages and audit trail; `console.request` has a line of each.
         "django.request": {"level": "ERROR"},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
@@ -287,5 +303,7 @@ LOGGING = {
         "twilio": {"level": "WARNING"},
         # Its warnings quote addresses, and the path of a webhook can open doors.
         "urllib3": {"level": "ERROR"},
+        # As all other lines, not as gunicorn would write them.
+        "gunicorn.error": {"propagate": True},
     },
 }

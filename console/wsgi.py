@@ -10,6 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.utils.http import parse_header_parameters
 
+from console.telemetry.starting import start_web
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 
@@ -55,4 +57,5 @@ def assert_static_files() -> None:
 
 assert_static_files()
 django.setup(set_prefix=False)
+start_web()
 application = Application()

@@ -12,15 +12,15 @@ class ConversationsConfig(AppConfig):
         """Register what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; where pages ask how many wait for a human, how the queue's index is, what the
-        search box finds; and the other stores of conversations.
+        anything is stored under an id; where pages ask how many wait for a human, how the queue's index is, what
+        scrapes are told, what the search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
         from console.audit import scoping
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from conversations import background, stores
+        from conversations import background, gauges, stores
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
         from conversations.handoff.routing import assert_routing
@@ -47,6 +47,7 @@ class ConversationsConfig(AppConfig):
         system_sections.register(TITLE, section)
         system_sections.register(background.TITLE, background.section)
         system_sections.register(replies.TITLE, replies.section)
+        gauges.register()
         scoping.register(
             scoping.ConversationSource(known_conversation, url_by_id, project_names, of_recipient=conversations_of)
         )

@@ -15,6 +15,7 @@ from django.core.management.base import CommandError
 from console import clock
 from console.errors import ConsoleError
 from console.store.presence import table_ready
+from console.telemetry import context, metrics
 from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.routing import has_stage
@@ -186,6 +187,7 @@ def run_all(
 
 
 def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]) -> None:
+    context.enter_part(name)
     failures = 0
     while not ended.is_set():
         try:
@@ -193,6 +195,7 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
         except Exception as error:
             # No message: it may quote a key.
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
+            metrics.WORKER_FAILURES.labels(context.current_part()).inc()
         failures += 1
         ended.wait(pause(failures))
 

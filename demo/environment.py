@@ -41,6 +41,10 @@ def apply() -> None:
         NOTIFICATIONS_ALLOWED_HOSTS="127.0.0.1",
         NOTIFICATIONS_ENDPOINT="",
         REPLY_WITHOUT_CONSENT="false",
+        # For who looks at it in a terminal, also through a pipe.
+        LOG_FORMAT="text",
+        METRICS_PORT="0",
+        **dict.fromkeys(("METRICS_TOKEN", "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"), ""),
     )
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         os.environ.pop(name, None)

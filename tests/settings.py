@@ -19,6 +19,9 @@ os.environ.update(
     SQS_ENDPOINT="http://127.0.0.1:9",
     STATIC_MANIFEST="false",
     SECRET_KEY_FALLBACKS="",
+    LOG_FORMAT="text",
+    **dict.fromkeys(("METRICS_TOKEN", "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"), ""),
+    METRICS_PORT="0",
 )
 
 from console.settings import *  # noqa: E402, F403

@@ -31,14 +31,18 @@ class Call:
     units: float
     ms: float
     failed: bool
+    # Attempts after the first one, and those that DynamoDB refused because of its rate limits.
+    retries: int = 0
+    throttles: int = 0
 
 
 @dataclass(slots=True)
 class Budget:
-    """Deadline (monotonic seconds, None for none) and the calls made so far."""
+    """Deadline (monotonic seconds, None for none), the calls made so far, and whether one was refused for it."""
 
     deadline: float | None = None
     calls: list[Call] = field(default_factory=list)
+    is_missed: bool = False
 
     def remaining(self) -> float:
         """Seconds left; infinity without a deadline."""
@@ -94,6 +98,7 @@ def check_deadline() -> None:
         return
     needed = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS
     if opened.remaining() < needed:
+        opened.is_missed = True
         raise StoreUnavailable("The database did not answer in time.")
 
 

@@ -4,6 +4,7 @@ PynamoDB builds a client per model class, with time-outs that add up to minutes 
 truncated 200 for an empty one ("not found"). Everything in the console goes through the client made here instead.
 """
 
+import contextvars
 import http.client
 import io
 import json
@@ -12,6 +13,8 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import botocore.client
@@ -31,9 +34,10 @@ from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
 
 from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
-from console.schema.tables import table_name
+from console.schema.tables import key_of, table_name
 from console.store.calls import Call, check_deadline, current_budget
-from console.store.errors import TRANSLATED, reason_of, translate
+from console.store.errors import THROTTLING, TRANSLATED, reason_of, translate
+from console.telemetry import metrics
 
 logger = logging.getLogger(__name__)
 
@@ -178,13 +182,28 @@ def make_client(service: str) -> Any:
     return made
 
 
+@dataclass(slots=True)
+class Attempts:
+    """How often one call was sent, and how often DynamoDB refused it because of its rate limits."""
+
+    made: int = 0
+    throttled: int = 0
+
+
+_attempts: contextvars.ContextVar[Attempts | None] = contextvars.ContextVar("dynamodb_attempts", default=None)
+
+
 def _before_send(**_: Any) -> None:
     """Each attempt, retries too, must fit into what is left of the request's time."""
     check_deadline()
+    if (attempts := _attempts.get()) is not None:
+        attempts.made += 1
 
 
 def _needs_retry(response: Any = None, caught_exception: Exception | None = None, **_: Any) -> None:
     """No pause before a retry that would come too late: botocore would wait up to two seconds beyond the deadline."""
+    if (attempts := _attempts.get()) is not None and response is not None:
+        attempts.throttled += (response[1].get("Error") or {}).get("Code") in THROTTLING
     if caught_exception is not None or (response is not None and response[0].status_code >= 500):
         check_deadline()
 
@@ -194,13 +213,15 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     tables = _tables_of(kwargs)
     started = time.perf_counter()
     answer: dict[str, Any] = {}
-    failed = True
+    failed, is_trouble, attempts = True, False, Attempts()
+    token = _attempts.set(attempts)
     try:
         answer = _whole(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
         failed = False
         return answer
     except TRANSLATED as error:
         translated = translate(error, tables, operation)
+        is_trouble = isinstance(translated, StoreUnavailable | Throttled) and not isinstance(translated, TableMissing)
         if isinstance(translated, TableMissing):
             if len(tables) == 1:
                 note_absent(tables[0])
@@ -211,9 +232,16 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
             logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
         raise translated from error
     finally:
+        _attempts.reset(token)
+        seconds, retries = time.perf_counter() - started, max(0, attempts.made - 1)
+        units = _units(answer, tables)
         if (opened := current_budget()) is not None:
-            ms = (time.perf_counter() - started) * 1000
-            opened.calls.append(Call(operation, tables, str(kwargs.get("IndexName") or ""), _units(answer), ms, failed))
+            index, ms = str(kwargs.get("IndexName") or ""), seconds * 1000
+            opened.calls.append(Call(operation, tables, index, sum(units), ms, failed, retries, attempts.throttled))
+        keys = _keys_of(tables, settings.CONSOLE_ENV)
+        metrics.count_call(operation, keys, seconds, units)
+        if retries or attempts.throttled or is_trouble:
+            metrics.count_trouble(operation, keys, retries=retries, throttles=attempts.throttled, failed=is_trouble)
 
 
 REMEMBER_SECONDS = 60.0
@@ -263,11 +291,22 @@ def _tables_of(kwargs: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(op["TableName"] for item in kwargs.get("TransactItems", ()) for op in item.values()))
 
 
-def _units(answer: dict[str, Any]) -> float:
+@lru_cache(maxsize=256)
+def _keys_of(tables: tuple[str, ...], _environment: str) -> tuple[str, ...]:
+    """The keys of tables: their names are the environment's own."""
+    return tuple(key_of(name) or "other" for name in tables)
+
+
+def _units(answer: dict[str, Any], tables: tuple[str, ...]) -> list[float]:
+    """The units that a call consumed of each of its tables."""
     capacity = answer.get("ConsumedCapacity")
-    if isinstance(capacity, list):
-        return sum(float(each.get("CapacityUnits") or 0) for each in capacity)
-    return float(capacity.get("CapacityUnits") or 0) if isinstance(capacity, dict) else 0.0
+    if isinstance(capacity, dict):
+        capacity = [capacity]
+    spent = dict.fromkeys(tables, 0.0)
+    for each in capacity or ():
+        name = each.get("TableName") if each.get("TableName") in spent else next(iter(spent), "")
+        spent[name] = spent.get(name, 0.0) + float(each.get("CapacityUnits") or 0)
+    return [spent[name] for name in tables]
 
 
 class StoreConnection(Connection):

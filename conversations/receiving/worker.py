@@ -19,6 +19,7 @@ from console.store import queues
 from console.store.calls import submit
 from console.store.errors import ConditionFailed
 from console.store.queues import QueueMessage
+from console.telemetry import context, metrics, traces
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.models import Conversation
@@ -70,12 +71,18 @@ class Receiver:
                     raise
                 pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
+                metrics.WORKER_FAILURES.labels(context.current_part()).inc()
             if (once and not done and not self._errors) or self._wait(pause):
                 break
 
     def step(self, *, wait: int) -> int:
         """Receive once and handle what came; how many messages that were. Raises the store's errors."""
         deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait, batches=BATCHES)
+        with traces.span(f"work {context.current_part()}"):
+            self._handle(deliveries)
+        return len(deliveries)
+
+    def _handle(self, deliveries: Sequence[Delivery]) -> None:
         finished = handle_all(deliveries, QUEUE, self.counts)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)
@@ -83,7 +90,6 @@ class Receiver:
             if each not in finished:
                 queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
         self._tell(deliveries)
-        return len(deliveries)
 
     def _tell(self, deliveries: Sequence[QueueMessage]) -> None:
         """Tell how it goes, every few seconds at most; that this fails is no reason not to go on."""
@@ -119,6 +125,7 @@ def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[
     for outcome in [submit(_handled_in_order, each, source, batch) for each in by_sender.values()]:
         for delivery, handled in outcome.result():
             counts[handled or FAILED] += 1
+            metrics.MESSAGES.labels(metrics.word(handled or FAILED)).inc()
             if handled is not None:
                 finished.append(delivery)
     try:

@@ -27,7 +27,7 @@ from conversations.receiving.models import LATEST, TO_ASK, TO_SEND, TO_SETTLE, M
 from conversations.replying import ReplyDraft, ReplyFacts, channel_words, words_of
 from conversations.sending import credentials
 from conversations.sending.emails import subject_and_answers
-from conversations.sending.outbox import close, facts_of, obstacles_in
+from conversations.sending.outbox import close, count_state, facts_of, obstacles_in
 from conversations.sending.providers import (
     CannotAsk,
     CredentialsRejected,
@@ -185,6 +185,7 @@ class _Sending:
                 ],
                 condition=(MessageRow.state == ReplyState.SENDING.value) & (MessageRow.sending_id == row.sending_id),
             )
+            count_state(ReplyState.UNKNOWN)
             return None
         credentials.note_works(self.facts.credentials)
         accepted(row, provider_id, self.item)
@@ -395,6 +396,8 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         _record_delivery(row, found)
     with suppress(ConditionFailed):
         row.update(actions=actions, condition=MessageRow.state == row.state)
+        if found is not None and state != row.state:
+            count_state(ReplyState(found.state.value))
 
 
 def _record_delivery(row: MessageRow, found: Delivery) -> None:

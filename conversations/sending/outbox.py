@@ -22,6 +22,7 @@ from console.staff.throttling import count_use
 from console.store import queues
 from console.store.connection import call, transaction
 from console.store.errors import TransactionRefused
+from console.telemetry import metrics
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, new_action_id
@@ -119,6 +120,7 @@ def accept(
         if found is None:
             raise StoreUnavailable("The reply could not be put into the outbox. It was not sent.") from refused
         return _brought(found)
+    count_state(ReplyState.QUEUED)
     return _brought(row)
 
 
@@ -334,3 +336,9 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
         if refused.codes[:1] != ("None",):
             raise
         row.update(actions=actions, condition=condition)
+    count_state(state)
+
+
+def count_state(state: ReplyState) -> None:
+    """Count a reply that has come into a state."""
+    metrics.REPLIES.labels(metrics.word(state)).inc()

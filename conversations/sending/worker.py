@@ -21,6 +21,7 @@ from console.errors import Conflict, ConsoleError, NotFound
 from console.store import queues
 from console.store.errors import ConditionFailed
 from console.store.queues import QueueMessage
+from console.telemetry import context, metrics, traces
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
@@ -66,7 +67,8 @@ class Sender:
         Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
         """
         # A pool of its own: a slow provider must hold up nobody who reads.
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sender") as pool:
+        part = context.current_part()
+        with ThreadPoolExecutor(AT_ONCE, "sender", context.enter_part, (part,)) as pool:
             while True:
                 done, pause = 0, 0.0
                 try:
@@ -78,12 +80,17 @@ class Sender:
                         raise
                     pause = pause_after(self._errors)
                     logger.warning("The sender could not go on: %s", type(error).__name__)
+                    metrics.WORKER_FAILURES.labels(part).inc()
                 if (once and not done and not self._errors) or self._wait(pause):
                     break
 
     def step(self, pool: ThreadPoolExecutor, *, wait: int) -> int:
         """Send what the queue brings, then what is due; how many rows were dealt with. Raises the store's errors."""
         brought = queues.receive(settings.OUTBOX_QUEUE_URL, wait=wait, batches=BATCHES)
+        with traces.span(f"work {context.current_part()}"):
+            return self._deal_with_brought(brought, pool)
+
+    def _deal_with_brought(self, brought: Sequence[QueueMessage], pool: ThreadPoolExecutor) -> int:
         finished, later = send_all(brought, self._rates, pool)
         self.counts[SENT_OR_SETTLED] += len(finished)
         self.counts[PUT_OFF] += len(later)

@@ -9,9 +9,10 @@ from console.errors import ConsoleError
 class Refusal(ConsoleError):
     """Nobody was signed in. The text (default: `words`) is for the person; `reason` for the trail, in a few words.
 
-    `username` is the account that it is about, where there is one.
+    `username` is the account that it is about, where there is one. `kind` is what metrics call it.
     """
 
+    kind = "company_sign_in_refused"
     words = ""
     username = ""
     # Whether starting again may well help.
@@ -25,6 +26,7 @@ class Refusal(ConsoleError):
 class ProviderFailed(Refusal):
     """No answer of the provider that can be used: too late, broken, too long, or not from who it should be."""
 
+    kind = "company_sign_in_no_answer"
     status = 503
     retry_after = 5
     title = "Your company's sign-in did not answer"
@@ -37,6 +39,7 @@ class ProviderFailed(Refusal):
 class ReturnUnusable(Refusal):
     """What came back belongs to no attempt of this browser, or to one that is over."""
 
+    kind = "company_sign_in_unusable"
     status = 400
     title = "This sign-in cannot be finished"
     words = (
@@ -48,6 +51,7 @@ class ReturnUnusable(Refusal):
 class Denied(Refusal):
     """The provider itself said no."""
 
+    kind = "company_sign_in_denied"
     status = 403
     title = "Your company's sign-in said no"
     words = (
@@ -59,6 +63,7 @@ class Denied(Refusal):
 class NotAdmitted(Refusal):
     """The provider knows the person, but no account here is theirs or open."""
 
+    kind = "company_sign_in_not_admitted"
     status = 403
     title = "No access to this console"
     may_repeat = False

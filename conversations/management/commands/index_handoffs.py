@@ -10,6 +10,7 @@ from tqdm import tqdm
 from console import clock
 from console.errors import ConsoleError
 from console.store.presence import missing_tables
+from console.telemetry.starting import working
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
 from conversations.indexer.leased import pause_after
@@ -50,7 +51,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
-        with store_errors_as_command_errors(), until_signal() as ended:
+        is_job = options["once"] or options["sweep"]
+        with store_errors_as_command_errors(), working("indexer", once=is_job), until_signal() as ended:
             if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
                 raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
             failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from console.errors import ConsoleError
 from console.store.presence import missing_tables
+from console.telemetry.starting import working
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import (
     FAILED,
@@ -47,6 +48,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when something could not be counted."""
+        with working("insight", once=options["once"] or options["rebuild"]):
+            self._run(options)
+
+    def _run(self, options: dict[str, Any]) -> None:
         try:
             if absent := sorted(missing_tables(NEEDED)):
                 raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be counted.")

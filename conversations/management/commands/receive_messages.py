@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from console.telemetry.starting import working
 from conversations.handoff.routing import has_inbound_source
 from conversations.indexer.handling import Did
 from conversations.work import inbound_parts, run_all, store_errors_as_command_errors, until_signal
@@ -28,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people."
             )
-        with store_errors_as_command_errors(), until_signal() as ended:
+        with store_errors_as_command_errors(), working("receivers", once=options["once"]), until_signal() as ended:
             parts = inbound_parts(wait=ended.wait, say=self.stdout.write)
             if options["once"]:
                 for part in parts.values():

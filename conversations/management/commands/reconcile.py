@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from console import clock
 from console.errors import ConsoleError
+from console.telemetry.starting import working
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
 from conversations.reading import short_id
 from conversations.work import note_reconciled
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, write nothing")
 
+    @working("reconcile", once=True)
     def handle(self, *args: Any, **options: Any) -> None:
         """One line per action, then a summary. Fails if a trail could not be settled."""
         try:

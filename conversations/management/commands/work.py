@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from console.telemetry.starting import working
 from conversations.sending.reading import is_configured
 from conversations.work import all_parts, not_configured, run_all, until_signal
 
@@ -20,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; a part that fails is begun again, and ends no other."""
-        with until_signal() as ended:
+        with working("work"), until_signal() as ended:
             parts = all_parts(wait=ended.wait, say=self._say)
             self._say(parts_line(list(parts)))
             run_all({name: part.run for name, part in parts.items()}, ended)

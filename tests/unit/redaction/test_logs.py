@@ -124,7 +124,7 @@ def test_malformed_requests_are_logged_a_few_a_minute_without_tracebacks(setting
         monkeypatch.setattr("console.logs.time.monotonic", lambda: later)
         client.get("/", headers={"host": "evil.example"})
         [line] = [line for line in capsys.readouterr().err.splitlines() if "django.security" in line]
-        assert line.endswith("(30 more before this were left out)")
+        assert "(30 more before this were left out)" in line
     finally:
         logging.config.dictConfig(settings.LOGGING)
 
@@ -140,7 +140,8 @@ def test_a_malformed_request_cannot_forge_a_line():
 
 def test_every_formatter_and_every_handler_that_writes_masks(settings):
     formatters, handlers = settings.LOGGING["formatters"], settings.LOGGING["handlers"]
-    assert {form["()"] for form in formatters.values()} == {"console.logs.RedactingFormatter"}
+    masking = {"line": "console.logs.RedactingFormatter", "json": "console.logs.RedactingJsonFormatter"}
+    assert {name: form["()"] for name, form in formatters.items()} == masking
     writing = [handler for handler in handlers.values() if handler["class"] != "logging.NullHandler"]
     assert writing
     assert all(handler.get("formatter") in formatters for handler in writing)

@@ -1,0 +1,111 @@
+"""What Prometheus scrapes: `/metrics` of the web servers, for who has the token, and a port of each worker."""
+
+import hmac
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import REGISTRY, CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, ThreadingWSGIServer, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from console.telemetry.state import StateCollector
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_TOKEN = 32
+_state = StateCollector()
+
+
+def assert_metrics() -> None:
+    """Raise `ImproperlyConfigured` for a token that can be guessed."""
+    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+        raise ImproperlyConfigured(
+            f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_TOKEN} random characters. "
+            'Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"'
+        )
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """Answer a scrape: what all workers of this gunicorn counted, and how the queue and the work are."""
+    if request.method not in ("GET", "HEAD"):
+        return HttpResponse(
+            "not allowed\n", "text/plain", HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"}
+        )
+    if not is_allowed(request.headers.get("Authorization", "")):
+        headers = {"WWW-Authenticate": "Bearer"}
+        return HttpResponse("unauthorized\n", "text/plain", HTTPStatus.UNAUTHORIZED, headers=headers)
+    # First, as what cannot be read is counted too.
+    state = generate_latest(_registry_of(_state))
+    return HttpResponse(generate_latest(_counted()) + state, CONTENT_TYPE_PLAIN_0_0_4)
+
+
+def is_allowed(authorization: str) -> bool:
+    """Whether an Authorization header has the token, which is compared in constant time."""
+    given = authorization.removeprefix("Bearer ").strip().encode("utf-8", "surrogateescape")
+    return hmac.compare_digest(given, settings.METRICS_TOKEN.encode())
+
+
+def _registry_of(collector: Any) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(collector)
+    return registry
+
+
+def _counted() -> CollectorRegistry:
+    """What was counted: by all processes that share a directory (`console.gunicorn`), or by this one."""
+    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        return REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it
+        """Scrapes are no news."""
+
+
+@contextmanager
+def serving() -> Iterator[None]:
+    """Have a worker's port open, if it is to have one. That it is taken is logged: the work goes on without it."""
+    server = _open() if settings.METRICS_PORT else None
+    if server is not None:
+        threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+
+def _open() -> WSGIServer | None:
+    try:
+        return make_server(
+            settings.METRICS_ADDRESS, settings.METRICS_PORT, guarded, ThreadingWSGIServer, handler_class=_Quiet
+        )
+    except OSError as error:
+        place = f"{settings.METRICS_ADDRESS}:{settings.METRICS_PORT}"
+        logger.error("There are no metrics at %s: %s. Each process needs a METRICS_PORT of its own.", place, error)
+        return None
+
+
+def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Answer a scrape of a worker: WSGI. Who has to have the token for the web servers has to have it here."""
+    if settings.METRICS_TOKEN and not is_allowed(environ.get("HTTP_AUTHORIZATION", "")):
+        start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("WWW-Authenticate", "Bearer")])
+        return [b"unauthorized\n"]
+    if environ.get("PATH_INFO") != "/metrics":
+        start_response("404 Not Found", [("Content-Type", "text/plain")])
+        return [b"not found\n"]
+    found: Iterable[bytes] = make_wsgi_app(REGISTRY, disable_compression=True)(environ, start_response)
+    return found

@@ -1,0 +1,135 @@
+"""Metrics for Prometheus: what is counted, by what. Labels have few values, and none is of a person or a company.
+
+A process counts from its start. The workers of one gunicorn share a directory, so that each tells of all.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from prometheus_client import Counter, Histogram
+
+SIGN_IN_FAILURES_KNOWN = (
+    *("unknown_name", "wrong_password", "disabled_account", "account_of_the_company_sign-in", "wrong_code"),
+    "too_many_attempts",
+    *(
+        "company_sign_in_no_answer",
+        "company_sign_in_unusable",
+        "company_sign_in_denied",
+        "company_sign_in_not_admitted",
+    ),
+)
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# Seconds: most pages take tens of milliseconds, and none longer than its deadline.
+REQUEST_BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20)
+CALL_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3)
+
+HTTP_REQUESTS = Counter(
+    "console_http_requests_total",
+    "Requests that were answered, without probes; the route is the pattern of the address.",
+    ["route", "method", "status"],
+)
+HTTP_SECONDS = Histogram(
+    "console_http_request_duration_seconds",
+    "How long answers took; of a download, until it began.",
+    ["route", "method"],
+    buckets=REQUEST_BUCKETS,
+)
+DEADLINES_MISSED = Counter(
+    "console_deadlines_missed_total", "Requests whose DynamoDB calls did not fit into REQUEST_DEADLINE_SECONDS."
+)
+DYNAMODB_CALLS = Counter(
+    "console_dynamodb_calls_total",
+    "Calls of DynamoDB by the key of the table; one that touches two tables counts for each.",
+    ["operation", "table"],
+)
+DYNAMODB_SECONDS = Histogram(
+    "console_dynamodb_call_duration_seconds",
+    "How long calls took, retries included.",
+    ["operation"],
+    buckets=CALL_BUCKETS,
+)
+DYNAMODB_UNITS = Counter(
+    "console_dynamodb_consumed_units_total",
+    "Consumed capacity units, of calls whose answer says so.",
+    ["operation", "table"],
+)
+DYNAMODB_FAILURES = Counter(
+    "console_dynamodb_failures_total",
+    "Calls that failed for good: no answer, throttled, refused. A condition that did not hold is no failure.",
+    ["operation", "table"],
+)
+DYNAMODB_RETRIES = Counter("console_dynamodb_retries_total", "Attempts after the first one.", ["operation", "table"])
+DYNAMODB_THROTTLES = Counter(
+    "console_dynamodb_throttles_total",
+    "Attempts that DynamoDB refused for its rate limits.",
+    ["operation", "table"],
+)
+SIGN_IN_FAILURES = Counter("console_sign_in_failures_total", "Sign-ins that were refused.", ["kind"])
+LOST_RACES = Counter(
+    "console_lost_races_total", "Hand-off actions that changed nothing because somebody else was first.", ["action"]
+)
+MESSAGES = Counter(
+    "console_messages_total", "Customers' messages that were handled, by what became of them.", ["outcome"]
+)
+REPLIES = Counter("console_replies_total", "Replies that came into a state.", ["state"])
+NOTIFICATIONS = Counter("console_notifications_total", "Notifications by what became of them.", ["outcome"])
+WORKER_FAILURES = Counter(
+    "console_worker_failures_total", "Rounds of a part of the work that failed, to be tried again.", ["worker"]
+)
+LOG_LINES = Counter("console_log_lines_total", "Log lines that were written.", ["level"])
+LOG_REDACTIONS = Counter("console_log_redactions_total", "Log lines in which something had to be masked.")
+SCRAPE_ERRORS = Counter(
+    "console_scrape_errors_total", "Scrapes without these numbers, because they could not be read.", ["source"]
+)
+# From the start on, so that the first one is seen as an increase.
+for _counter, _values in ((SIGN_IN_FAILURES, SIGN_IN_FAILURES_KNOWN), (LOG_LINES, LEVELS)):
+    for _value in _values:
+        _counter.labels(_value)
+
+
+def count_request(route: str, method: str, status: int, seconds: float, *, is_late: bool) -> None:
+    """Count a request; `is_late`: its deadline was missed. Methods that anybody makes up are one."""
+    requests, durations = _request_children(route, method if method in METHODS else "OTHER", status)
+    requests.inc()
+    durations.observe(seconds)
+    if is_late:
+        DEADLINES_MISSED.inc()
+
+
+@lru_cache(maxsize=4096)
+def _request_children(route: str, method: str, status: int) -> tuple[Counter, Histogram]:
+    return HTTP_REQUESTS.labels(route, method, str(status)), HTTP_SECONDS.labels(route, method)
+
+
+def count_call(operation: str, tables: tuple[str, ...], seconds: float, units: Iterable[float]) -> None:
+    """Count a call of DynamoDB on tables, by their keys; `units` are those that each consumed."""
+    durations, children = _call_children(operation, tables)
+    durations.observe(seconds)
+    for (calls, consumed), spent in zip(children, units, strict=True):
+        calls.inc()
+        if spent:
+            consumed.inc(spent)
+
+
+@lru_cache(maxsize=1024)
+def _call_children(operation: str, tables: tuple[str, ...]) -> tuple[Histogram, list[tuple[Counter, Counter]]]:
+    each = [(DYNAMODB_CALLS.labels(operation, table), DYNAMODB_UNITS.labels(operation, table)) for table in tables]
+    return DYNAMODB_SECONDS.labels(operation), each
+
+
+def count_trouble(operation: str, tables: tuple[str, ...], *, retries: int, throttles: int, failed: bool) -> None:
+    """Count what did not go well with a call."""
+    for table in tables:
+        for counter, count in (
+            (DYNAMODB_RETRIES, retries),
+            (DYNAMODB_THROTTLES, throttles),
+            (DYNAMODB_FAILURES, failed),
+        ):
+            if count:
+                counter.labels(operation, table).inc(count)
+
+
+def word(text: str) -> str:
+    """A label's value of words: `not_placed`."""
+    return text.replace(" ", "_")

@@ -1,0 +1,113 @@
+"""Error reports to Sentry, or what speaks its protocol, where one is configured: what failed, where, on which route.
+
+A report is put together anew of what may leave; what people wrote in messages of errors is masked as in the log.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from console.logs import without_secrets
+from console.telemetry import context
+
+if TYPE_CHECKING:
+    from sentry_sdk.types import Breadcrumb, Event, Hint
+
+_KEPT = ("event_id", "timestamp", "platform", "level", "logger", "environment", "release", "sdk", "server_name")
+_OF_FRAME = ("filename", "abs_path", "function", "module", "lineno", "in_app")
+_OF_TRACE = ("trace_id", "span_id", "parent_span_id")
+
+
+def is_configured() -> bool:
+    """Whether there is somebody to report errors to."""
+    return bool(settings.SENTRY_DSN)
+
+
+def start() -> None:
+    """Report what fails in this process, if there is somebody to report it to."""
+    if not is_configured():
+        return
+    import sentry_sdk
+    from sentry_sdk.integrations.atexit import AtexitIntegration
+    from sentry_sdk.integrations.dedupe import DedupeIntegration
+    from sentry_sdk.integrations.django import DjangoIntegration
+    from sentry_sdk.integrations.excepthook import ExcepthookIntegration
+    from sentry_sdk.integrations.logging import LoggingIntegration
+    from sentry_sdk.integrations.threading import ThreadingIntegration
+
+    sentry_sdk.init(
+        dsn=settings.SENTRY_DSN,
+        environment=settings.CONSOLE_ENV,
+        send_default_pii=False,
+        include_local_variables=False,
+        include_source_context=False,
+        max_request_body_size="never",
+        auto_session_tracking=False,
+        send_client_reports=False,
+        trace_propagation_targets=[],
+        before_send=redacted,
+        before_breadcrumb=_redacted_breadcrumb,
+        # Traces are OpenTelemetry's.
+        before_send_transaction=lambda event, hint: None,
+        # No others: of requests, command lines and calls they tell more than may leave.
+        default_integrations=False,
+        auto_enabling_integrations=False,
+        integrations=[
+            DjangoIntegration(signals_spans=False),
+            LoggingIntegration(),
+            AtexitIntegration(callback=lambda pending, timeout: None),
+            DedupeIntegration(),
+            ExcepthookIntegration(),
+            ThreadingIntegration(propagate_scope=False),
+        ],
+    )
+
+
+def redacted(event: "Event", hint: "Hint") -> "Event":
+    """A report of what may leave. Never raises: Sentry would send the report as it was."""
+    given: dict[str, Any] = dict(event)
+    kept: dict[str, Any] = {name: given[name] for name in _KEPT if name in given}
+    try:
+        kept |= _told(given)
+    except Exception as error:
+        kept["logentry"] = {"message": f"An error report could not be redacted: {type(error).__name__}"}
+    return kept  # type: ignore[return-value]
+
+
+def _told(given: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"tags": dict(context.fields())}
+    if (observed := context.current_request()) is not None:
+        told["transaction"] = f"{observed.request.method} {observed.route}"
+        told["tags"]["route"] = observed.route
+        told["request"] = {"method": observed.request.method}
+    if said := given.get("logentry") or ({"message": given["message"]} if "message" in given else None):
+        words = str(said.get("formatted") or said.get("message") or "")
+        told["logentry"] = {"message": without_secrets(words)}
+    if values := (given.get("exception") or {}).get("values"):
+        told["exception"] = {"values": [_exception(each) for each in values]}
+    if crumbs := (given.get("breadcrumbs") or {}).get("values"):
+        told["breadcrumbs"] = {"values": crumbs}
+    trace = (given.get("contexts") or {}).get("trace") or {}
+    told["contexts"] = {"trace": {name: trace[name] for name in _OF_TRACE if name in trace}}
+    return told
+
+
+def _exception(found: dict[str, Any]) -> dict[str, Any]:
+    frames = (found.get("stacktrace") or {}).get("frames") or ()
+    return {
+        "type": found.get("type"),
+        "module": found.get("module"),
+        "value": without_secrets(str(found.get("value") or "")),
+        "mechanism": {
+            name: each for name, each in (found.get("mechanism") or {}).items() if name in ("type", "handled")
+        },
+        "stacktrace": {"frames": [{name: each[name] for name in _OF_FRAME if name in each} for each in frames]},
+    }
+
+
+def _redacted_breadcrumb(crumb: "Breadcrumb", hint: "Hint") -> "Breadcrumb | None":
+    """A log line before the error: when, by what, and its message, masked. Nothing else."""
+    if crumb.get("type") != "log":
+        return None
+    kept: dict[str, Any] = {name: crumb[name] for name in ("type", "timestamp", "level", "category") if name in crumb}
+    return {**kept, "message": without_secrets(str(crumb.get("message") or ""))}

@@ -1,0 +1,54 @@
+"""What a process does to be seen: a web server's worker, or the work beside the web servers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from console.telemetry import context, exposition, reports, traces
+
+LOG_FORMATS = ("text", "json")
+# What each needs beyond production's own packages.
+_NEEDED = (
+    (traces, "OTEL_EXPORTER_OTLP_ENDPOINT", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
+    (reports, "SENTRY_DSN", ("sentry_sdk",)),
+)
+
+
+def assert_telemetry() -> None:
+    """Raise `ImproperlyConfigured` for an unknown LOG_FORMAT, a weak METRICS_TOKEN, and what is not installed."""
+    if settings.LOG_FORMAT not in LOG_FORMATS:
+        raise ImproperlyConfigured(f"LOG_FORMAT is {' or '.join(LOG_FORMATS)}, not {settings.LOG_FORMAT!r}.")
+    exposition.assert_metrics()
+    for part, setting, packages in _NEEDED:
+        if part.is_configured() and not all(map(_is_installed, packages)):
+            raise ImproperlyConfigured(
+                f"{setting} is set, and what it needs is not installed: pip install -r requirements-observability.txt"
+            )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def start_web() -> None:
+    """In each worker of a web server, before its application is made."""
+    traces.start(web=True)
+    reports.start()
+
+
+@contextmanager
+def working(name: str, *, once: bool = False) -> Iterator[None]:
+    """In a command that works until it is stopped: `name` says what its lines, spans and reports are of.
+
+    One that does it `once` has ended before anybody could scrape it.
+    """
+    traces.start(web=False)
+    reports.start()
+    with context.process_of(name), nullcontext() if once else exposition.serving():
+        yield

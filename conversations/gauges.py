@@ -1,0 +1,171 @@
+"""What scrapes are told of the queue and of the work beside the web servers. Sums alone: no company, nobody.
+
+Read by the web servers: a worker that has died tells nothing of itself any more.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+
+from console import clock
+from console.store import queues
+from console.store.calls import parallel
+from console.store.connection import batch_get
+from console.store.models import plain_item
+from console.store.presence import table_ready
+from console.telemetry import state
+from console.telemetry.state import Reading, StateGauge
+from conversations.attention.looking import TIMERS
+from conversations.companies import all_companies
+from conversations.handoff.routing import has_inbound_source, has_stage
+from conversations.indexer.health import STALE_AFTER
+from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
+from conversations.insight.walking import WALKED, lease_name
+from conversations.notifications.deliveries import oldest_due
+from conversations.notifications.notifier import NOTIFICATIONS
+from conversations.queue import counting
+from conversations.queue.pages import COMPANIES_AT_ONCE
+from conversations.queue.reading import is_indexed
+from conversations.receiving.leaving import TO_AI
+from conversations.receiving.models import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.receiving.stage import STAGE
+from conversations.receiving.worker import QUEUE
+from conversations.sending.reading import is_configured as replies_are_sent
+from conversations.sending.worker import SENDER
+from conversations.work import INSIGHT, INSIGHT_EVERY, MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY
+
+# Four Queries for each company at most: of more companies the sums are of the first ones, and it is said.
+COMPANIES_COUNTED = 100
+# What is due every so often is late after so many times that.
+LATE_AFTER = 3
+_KINDS = {"append": TO_APPEND, "to_ai": TO_AI, "send": TO_SEND, "settle": TO_SETTLE, "ask": TO_ASK}
+
+WAITING = StateGauge(
+    "console_queue_conversations",
+    "Conversations in the queue: waiting, held, or with the AI and in need of attention.",
+    ("state",),
+)
+OLDEST_WAIT = StateGauge(
+    "console_queue_oldest_wait_seconds", "How long the conversation has waited that waits longest."
+)
+INCOMPLETE = StateGauge(
+    "console_queue_incomplete", "1 where the queue is larger than what was counted: the numbers are at least so high."
+)
+NOT_PLACED = StateGauge("console_messages_not_placed", "Customers' messages that an administrator has to look at.")
+OVERDUE = StateGauge("console_work_overdue_seconds", "For how long the oldest piece of work has been due.", ("work",))
+LAST_SEEN = StateGauge(
+    "console_worker_last_seen_timestamp_seconds", "When a part of the work was last heard of.", ("worker",)
+)
+ALLOWED_SILENCE = StateGauge(
+    "console_worker_allowed_silence_seconds",
+    "After how much silence a part of the work counts as stopped.",
+    ("worker",),
+)
+LAG = StateGauge("console_worker_lag_seconds", "How far a part of the work is behind what happens.", ("worker",))
+SQS = StateGauge("console_sqs_messages", "Messages in a queue, about: waiting, or in flight.", ("queue", "state"))
+
+
+def register() -> None:
+    """Register the sources, once at start-up."""
+    state.register("queue", read_queue, (WAITING, OLDEST_WAIT, INCOMPLETE))
+    state.register("work", read_work, (LAST_SEEN, ALLOWED_SILENCE, LAG))
+    state.register("messages", read_messages, (NOT_PLACED, OVERDUE))
+    state.register("sqs", read_sqs, (SQS,))
+
+
+def read_queue() -> Iterator[Reading]:
+    """How many wait, are held and need attention. Nothing without the index: without it, counting costs too much."""
+    if not is_indexed():
+        return
+    companies = [each.company_id for each in all_companies()]
+    asked = companies[:COMPANIES_COUNTED]
+    more = len(companies) > len(asked)
+    sums, longest = dict.fromkeys(("waiting", "held", "attention"), 0), timedelta()
+    for start in range(0, len(asked), COMPANIES_AT_ONCE):
+        some = asked[start : start + COMPANIES_AT_ONCE]
+        for waits in parallel(*(partial(counting.waits_in, each) for each in some)):
+            sums["waiting"] += waits.total.count
+            longest = max(longest, waits.total.longest or timedelta())
+            more |= not waits.complete
+        for held in parallel(*(partial(counting.held_in_company, each) for each in some)):
+            sums["held"] += len(held.agents)
+            more |= held.more
+        for attention in parallel(*(partial(counting.attention_in_company, each) for each in some)):
+            sums["attention"] += attention.number
+            more |= attention.more
+    for name, count in sums.items():
+        yield WAITING, (name,), count
+    yield OLDEST_WAIT, (), longest.total_seconds()
+    yield INCOMPLETE, (), int(more)
+
+
+def read_work() -> Iterator[Reading]:
+    """When each part was last heard of that is configured and has run once, and how far it is behind."""
+    now = clock.now()
+    beating = [
+        ("indexer", INDEXER),
+        ("timers", TIMERS),
+        ("notifier", NOTIFICATIONS),
+        *([("receiver", QUEUE)] if settings.HANDOFF_QUEUE_URL else []),
+        *([("stage", STAGE)] if has_stage() else []),
+        *([("sender", SENDER)] if replies_are_sent() else []),
+        *((f"walk_of_{kind}", lease_name(kind)) for kind in WALKED),
+    ]
+    recurring = [
+        *([("sweep", MESSAGE_SWEEP, SWEEP_EVERY)] if has_inbound_source() else []),
+        ("reconcile", RECONCILE, RECONCILE_EVERY),
+        ("insight", INSIGHT, INSIGHT_EVERY),
+    ]
+    names = [*(name for _, name in beating), *(name for _, name, _ in recurring)]
+    found = {
+        str(each["pk"]): each
+        for each in map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
+    }
+    for worker, name in beating:
+        noted = found.get(name, {})
+        # A Lambda runs when there is something to do: its silence says nothing.
+        if noted.get("mode") != LAMBDA:
+            yield from _seen(worker, noted.get("beat_at"), STALE_AFTER)
+        lag = noted.get("lag")
+        if (until := clock.parse_instant(noted.get("looked_until"))) is not None:
+            lag = max(0.0, (now - until).total_seconds())
+        if isinstance(lag, int | float):
+            yield LAG, (worker,), float(lag)
+    for worker, name, every in recurring:
+        yield from _seen(worker, found.get(name, {}).get("ran_at"), LATE_AFTER * every)
+
+
+def _seen(worker: str, at: object, allowed: timedelta) -> Iterator[Reading]:
+    seen = clock.parse_instant(at)
+    if seen is not None:
+        yield LAST_SEEN, (worker,), seen.timestamp()
+        yield ALLOWED_SILENCE, (worker,), max(allowed, STALE_AFTER).total_seconds()
+
+
+def read_messages() -> Iterator[Reading]:
+    """What could not be placed, and how late work on messages, replies and notifications is."""
+    now = clock.now()
+    due = dict.fromkeys((*_KINDS, "notify"), None) if table_ready("MESSAGES") else {"notify": None}
+    found = parallel(*(partial(_oldest, name) for name in due))
+    for name, since in zip(due, found, strict=True):
+        yield OVERDUE, (name,), max(0.0, (now - since).total_seconds()) if since is not None else 0.0
+    if "send" in due:
+        yield NOT_PLACED, (), counting.not_placed_now().number
+
+
+def _oldest(work: str) -> datetime | None:
+    if work == "notify":
+        return oldest_due()
+    rows = MessageRow.due_index.query(_KINDS[work], limit=1)
+    return next((clock.parse_instant(each.due_at) for each in rows), None)
+
+
+def read_sqs() -> Iterator[Reading]:
+    """How full the console's queues are."""
+    urls = {"handoff": settings.HANDOFF_QUEUE_URL, "outbox": settings.OUTBOX_QUEUE_URL}
+    asked = {name: url for name, url in urls.items() if url}
+    for name, found in zip(asked, parallel(*(partial(queues.depth, url) for url in asked.values())), strict=True):
+        yield SQS, (name, "waiting"), found.waiting
+        yield SQS, (name, "in_flight"), found.in_flight

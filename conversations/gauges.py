@@ -15,24 +15,28 @@ from console.store.calls import parallel
 from console.store.connection import batch_get
 from console.store.models import plain_item
 from console.store.presence import table_ready
-from console.telemetry import state
+from console.telemetry import metrics, state
 from console.telemetry.state import Reading, StateGauge
 from conversations.attention.looking import TIMERS
 from conversations.companies import all_companies
+from conversations.handoff.intents import HandOffAction
 from conversations.handoff.routing import has_inbound_source, has_stage
 from conversations.indexer.health import STALE_AFTER
 from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
 from conversations.insight.walking import WALKED, lease_name
-from conversations.notifications.deliveries import oldest_due
+from conversations.notifications.deliveries import DELIVERED, oldest_due
+from conversations.notifications.deliveries import FAILED as NOT_DELIVERED
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.queue import counting
 from conversations.queue.pages import COMPANIES_AT_ONCE
 from conversations.queue.reading import is_indexed
+from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import TO_AI
 from conversations.receiving.models import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
 from conversations.receiving.stage import STAGE
-from conversations.receiving.worker import QUEUE
+from conversations.receiving.worker import FAILED, QUEUE
 from conversations.sending.reading import is_configured as replies_are_sent
+from conversations.sending.states import ReplyState
 from conversations.sending.worker import SENDER
 from conversations.work import INSIGHT, INSIGHT_EVERY, MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY
 
@@ -69,6 +73,10 @@ SQS = StateGauge("console_sqs_messages", "Messages in a queue, about: waiting, o
 
 def register() -> None:
     """Register the sources, once at start-up."""
+    metrics.begin(metrics.LOST_RACES, HandOffAction)
+    metrics.begin(metrics.MESSAGES, (*Handled, FAILED))
+    metrics.begin(metrics.REPLIES, ReplyState)
+    metrics.begin(metrics.NOTIFICATIONS, (DELIVERED, NOT_DELIVERED))
     state.register("queue", read_queue, (WAITING, OLDEST_WAIT, INCOMPLETE))
     state.register("work", read_work, (LAST_SEEN, ALLOWED_SILENCE, LAG))
     state.register("messages", read_messages, (NOT_PLACED, OVERDUE))
@@ -128,10 +136,10 @@ def read_work() -> Iterator[Reading]:
         # A Lambda runs when there is something to do: its silence says nothing.
         if noted.get("mode") != LAMBDA:
             yield from _seen(worker, noted.get("beat_at"), STALE_AFTER)
-        lag = noted.get("lag")
+        lag = None if isinstance(noted.get("lag"), str) else noted.get("lag")
         if (until := clock.parse_instant(noted.get("looked_until"))) is not None:
             lag = max(0.0, (now - until).total_seconds())
-        if isinstance(lag, int | float):
+        if lag is not None:
             yield LAG, (worker,), float(lag)
     for worker, name, every in recurring:
         yield from _seen(worker, found.get(name, {}).get("ran_at"), LATE_AFTER * every)

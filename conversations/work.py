@@ -188,6 +188,7 @@ def run_all(
 
 def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]) -> None:
     context.enter_part(name)
+    metrics.begin(metrics.WORKER_FAILURES, [context.current_part()])
     failures = 0
     while not ended.is_set():
         try:
@@ -195,7 +196,7 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
         except Exception as error:
             # No message: it may quote a key.
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
-            metrics.WORKER_FAILURES.labels(context.current_part()).inc()
+            metrics.WORKER_FAILURES.labels(metrics.word(context.current_part())).inc()
         failures += 1
         ended.wait(pause(failures))
 

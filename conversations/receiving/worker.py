@@ -71,7 +71,7 @@ class Receiver:
                     raise
                 pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
-                metrics.WORKER_FAILURES.labels(context.current_part()).inc()
+                metrics.WORKER_FAILURES.labels(metrics.word(context.current_part())).inc()
             if (once and not done and not self._errors) or self._wait(pause):
                 break
 
@@ -82,7 +82,7 @@ class Receiver:
             self._handle(deliveries)
         return len(deliveries)
 
-    def _handle(self, deliveries: Sequence[Delivery]) -> None:
+    def _handle(self, deliveries: Sequence[QueueMessage]) -> None:
         finished = handle_all(deliveries, QUEUE, self.counts)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)

@@ -387,7 +387,8 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
     else:
         actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
     state = row.state if found is None else ReplyState(found.state.value).value
-    if found is not None and state != row.state:
+    is_news = found is not None and state != row.state
+    if found is not None and is_news:
         actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
         if found.state is DeliveryState.FAILED:
             actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
@@ -396,7 +397,7 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         _record_delivery(row, found)
     with suppress(ConditionFailed):
         row.update(actions=actions, condition=MessageRow.state == row.state)
-        if found is not None and state != row.state:
+        if found is not None and is_news:
             count_state(ReplyState(found.state.value))
 
 

@@ -80,7 +80,7 @@ class Sender:
                         raise
                     pause = pause_after(self._errors)
                     logger.warning("The sender could not go on: %s", type(error).__name__)
-                    metrics.WORKER_FAILURES.labels(part).inc()
+                    metrics.WORKER_FAILURES.labels(metrics.word(part)).inc()
                 if (once and not done and not self._errors) or self._wait(pause):
                     break
 

@@ -37,6 +37,12 @@ HOST = "console.example.com"
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="needs nginx (Debian: apt install nginx-light)")
 
 
+PROTECTING = {
+    **{"bind": "['127.0.0.1:8000']", "worker_class": "gthread", "workers": "2", "threads": "8"},
+    **{"limit_request_line": "8190", "forwarder_headers": "[]", "control_socket_disable": "True"},
+}
+
+
 def web_command() -> list[str]:
     """What the unit starts, without the path of its environment."""
     [line] = re.findall(r"^ExecStart=\S+/(gunicorn .*)$", (DEPLOY / "console-web.service").read_text(), re.MULTILINE)
@@ -44,10 +50,18 @@ def web_command() -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
-def test_pages_start_gunicorn_as_the_unit_does_without_its_control_socket(page):
+def test_readme_starts_gunicorn_as_the_unit_does(page):
     [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / page).read_text(), re.MULTILINE)
-    assert shlex.split(line) == web_command()
-    assert "--no-control-socket" in web_command()
+    assert shlex.split(line, comments=True) == web_command()
+
+
+def test_gunicorn_is_started_with_what_protects_it():
+    """Long addresses, threads, no header of a client that says where the console is, and no control socket."""
+    command = [sys.executable, "-m", *web_command(), "--print-config"]
+    environment = {**os.environ, "STATIC_MANIFEST": "false", "DJANGO_SETTINGS_MODULE": "console.settings"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    found = dict(re.split(r"\s+= ", line, maxsplit=1) for line in done.stdout.splitlines() if re.search(r"\s+= ", line))
+    assert {name: found[name] for name in PROTECTING} == PROTECTING
 
 
 def test_every_unit_starts_a_command_that_there_is():
@@ -118,8 +132,7 @@ def running(command: list[str], server: Server, **environment: str) -> Iterator[
 def gunicorn(environment: dict[str, str], *more: str) -> Iterator[Server]:
     """The console as the unit starts it, with the settings for a proxy in front."""
     server = Server(free_port())
-    command = [sys.executable, "-m", *web_command(), *more]
-    command[command.index("--bind") + 1] = f"127.0.0.1:{server.port}"
+    command = [sys.executable, "-m", *web_command(), "--bind", f"127.0.0.1:{server.port}", *more]
     given = {
         **environment,
         "ALLOWED_HOSTS": HOST,
@@ -212,9 +225,8 @@ def test_nginx_keeps_stalled_bodies_and_silent_connections_from_gunicorn(environ
 @pytest.mark.slow
 def test_without_a_proxy_the_same_bodies_take_every_thread(environment):
     """As many threads as the unit has, in one worker: which of several takes a connection is the kernel's choice."""
-    command = web_command()
-    workers, threads = (int(command[command.index(name) + 1]) for name in ("--workers", "--threads"))
-    with gunicorn(environment, "--workers", "1", "--threads", str(workers * threads)) as bare:
+    threads = int(PROTECTING["workers"]) * int(PROTECTING["threads"])
+    with gunicorn(environment, "--workers", "1", "--threads", str(threads)) as bare:
         with stalled(30, BODY, bare.connect):
             assert not any(answers(bare) for _ in range(3))
         assert answers(bare)

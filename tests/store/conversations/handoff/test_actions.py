@@ -22,6 +22,7 @@ from conversations.handoff.intents import GIVES, URGENCY
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.records import HandOffState
+from tests.store.console.telemetry.kit import counting
 from tests.support.conversations.handoff.kit import (
     ADMIN,
     ALL,
@@ -436,8 +437,9 @@ def test_the_second_agent_sees_who_took_it_and_when(store, now):
     first, second = form(A.TAKE), form(A.TAKE)
     perform(first, ANA)
     after = stored(store)
-    with pytest.raises(LostRace) as lost:
+    with counting("console_lost_races_total", action="take") as counted, pytest.raises(LostRace) as lost:
         perform(second, BEN)
+    assert counted() == 1
     assert lost.value.status == 409
     assert lost.value.winner == "ana"
     assert lost.value.since == clock.now()

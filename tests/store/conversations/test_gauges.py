@@ -1,0 +1,107 @@
+"""What scrapes are told of the queue and of the work: sums over companies, and never of whom."""
+
+from datetime import timedelta
+
+import pytest
+
+from console import caching, clock
+from console.store import queues
+from conversations import gauges
+from conversations.attention.looking import TIMERS
+from conversations.companies import register
+from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, note
+from conversations.models import attention_in
+from conversations.receiving.models import TO_APPEND, TO_SEND, MessageRow
+from conversations.receiving.worker import QUEUE
+from conversations.work import RECONCILE
+from tests.queue import filled
+from tests.store.conversations.test_queue import COMPANY, OTHER
+from tests.store.conversations.test_queue_index import held, waiting
+
+
+def read(source) -> dict[tuple[str, ...], float]:
+    return {(gauge.name, *labels): value for gauge, labels, value in source()}
+
+
+@pytest.fixture
+def companies(store):
+    filled(store)
+    for company in (COMPANY, OTHER):
+        register(company, company, "test", "2026-01-01T00:00:00Z")
+    return store
+
+
+def test_the_queue_is_summed_up_over_companies(companies):
+    companies.put_all(
+        "CONVERSATIONS",
+        [
+            *(waiting(5), waiting(50, request_id="a"), waiting(500, OTHER, request_id="b")),
+            *(held("amira", request_id="c"), held("tom", 5, OTHER, request_id="d")),
+            waiting(3, request_id="e", hand_off_to_human=False, gsi_hand_off_queue=attention_in(COMPANY)),
+        ],
+    )
+    found = read(gauges.read_queue)
+    assert found.pop(("console_queue_oldest_wait_seconds",)) == pytest.approx(30_000, abs=60)
+    assert found == {
+        ("console_queue_conversations", "waiting"): 3,
+        ("console_queue_conversations", "held"): 2,
+        ("console_queue_conversations", "attention"): 1,
+        ("console_queue_incomplete",): 0,
+    }
+
+
+def test_of_many_companies_the_first_ones_are_counted_and_it_is_said(companies, monkeypatch):
+    monkeypatch.setattr(gauges, "COMPANIES_COUNTED", 1)
+    companies.put_all("CONVERSATIONS", [waiting(5), waiting(9, OTHER, request_id="b")])
+    with companies.calls() as made:
+        found = read(gauges.read_queue)
+    assert found["console_queue_conversations", "waiting"] == 1
+    assert found["console_queue_incomplete",] == 1
+    # Two for those who wait, one for those who are held, one for attention, and the registry.
+    assert len([each for each in made if each.operation == "Query"]) == 5
+
+
+def test_without_the_index_nothing_is_counted(store):
+    register(COMPANY, COMPANY, "test", "2026-01-01T00:00:00Z")
+    store.put_all("CONVERSATIONS", [waiting(5)])
+    caching.forget_everything()
+    assert read(gauges.read_queue) == {}
+
+
+def test_each_part_of_the_work_says_when_it_was_heard_of_and_how_far_it_is_behind(store, settings):
+    settings.HANDOFF_QUEUE_URL = "https://sqs.example/1/q"
+    now = clock.now()
+    note(INDEXER, beat_at=now, mode=STREAM, lag=2.5)
+    note(TIMERS, beat_at=now - timedelta(minutes=3), looked_until=now - timedelta(minutes=2))
+    note(QUEUE, beat_at=now, mode=LAMBDA)
+    note(RECONCILE, ran_at=now - timedelta(hours=1))
+    found = read(gauges.read_work)
+    seen = {name[1]: value for name, value in found.items() if name[0] == gauges.LAST_SEEN.name}
+    # A Lambda in the receiver's place, and what never ran, say nothing.
+    assert set(seen) == {"indexer", "timers", "reconcile"}
+    assert now.timestamp() - seen["timers"] == pytest.approx(180, abs=1)
+    assert found[gauges.ALLOWED_SILENCE.name, "reconcile"] == 900
+    assert found[gauges.ALLOWED_SILENCE.name, "indexer"] == 60
+    assert found[gauges.LAG.name, "indexer"] == 2.5
+    assert found[gauges.LAG.name, "timers"] == pytest.approx(120, abs=2)
+
+
+def test_late_work_is_told_by_its_kind(store):
+    now = clock.now()
+    for kind, minutes in ((TO_APPEND, 10), (TO_SEND, -10)):
+        due = clock.to_iso(now - timedelta(minutes=minutes))
+        MessageRow("c", f"p-{kind}", gsi_due=kind, due_at=due).save()
+    found = read(gauges.read_messages)
+    assert found[gauges.OVERDUE.name, "append"] == pytest.approx(600, abs=2)
+    assert found[gauges.OVERDUE.name, "send"] == found[gauges.OVERDUE.name, "notify"] == 0
+    assert found[gauges.NOT_PLACED.name,] == 0
+
+
+def test_queues_of_sqs_are_told_where_there_are_any(store, queue, settings):
+    queues.send(queue, "{}")
+    assert read(gauges.read_sqs) == {
+        (gauges.SQS.name, "handoff", "waiting"): 1,
+        (gauges.SQS.name, "handoff", "in_flight"): 0,
+    }
+    settings.HANDOFF_QUEUE_URL = ""
+    assert read(gauges.read_sqs) == {}

@@ -3,6 +3,7 @@ the pictures that the browser tests took; a test compares them."""
 
 import ast
 import html
+import os
 import re
 import shutil
 import sys
@@ -10,8 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import django
+from prometheus_client import Counter, Histogram
+
 from console.schema.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
+from console.telemetry import metrics, state
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
@@ -19,6 +24,7 @@ SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
 PAGES = {
     ROOT / "docs" / "configuration.md": ("settings",),
     ROOT / "docs" / "operations.md": ("indexes", "policies"),
+    ROOT / "docs" / "monitoring.md": ("metrics", "gauges"),
 }
 _KINDS = {"str": "text", "int": "number", "float": "number", "bool": "true or false", "list": "list"}
 _LINE = re.compile(r"#?([A-Z][A-Z0-9_]+)=(.*)")
@@ -92,7 +98,30 @@ def every_page() -> list[Path]:
 def parts() -> dict[str, str]:
     """Each part that is made, by the name of its markers."""
     table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
-    return {"settings": "\n".join(table), "policies": "\n".join(_policies()), "indexes": "\n".join(_indexes())}
+    return {
+        "settings": "\n".join(table),
+        "policies": "\n".join(_policies()),
+        "indexes": "\n".join(_indexes()),
+        "metrics": "\n".join(_metrics()),
+        "gauges": "\n".join(_gauges()),
+    }
+
+
+def _metrics() -> list[str]:
+    """What each process counts."""
+    rows = ["| metric | labels | what it says |", "|---|---|---|"]
+    for each in vars(metrics).values():
+        if isinstance(each, Counter | Histogram):
+            [family] = each.describe()
+            name = family.name + ("_total" if isinstance(each, Counter) else "")
+            rows.append(f"| `{name}` | {', '.join(each._labelnames)} | {family.documentation} |")
+    return rows
+
+
+def _gauges() -> list[str]:
+    """What web servers read of the queue and the work."""
+    rows = ["| metric | labels | what it says |", "|---|---|---|"]
+    return [*rows, *(f"| `{each.name}` | {', '.join(each.labels)} | {each.words} |" for each in state.gauges())]
 
 
 def _indexes() -> list[str]:
@@ -169,6 +198,9 @@ def copy_pictures() -> list[str]:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    # Apps say at start-up what they tell scrapes.
+    django.setup()
     for page in PAGES:
         page.write_text(written(page))
     missing = copy_pictures()

@@ -1,6 +1,7 @@
 """`/metrics`: who may scrape it, what it says of everything, and that it holds nothing of anybody."""
 
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -9,9 +10,11 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from prometheus_client.parser import text_string_to_metric_families
 
+from console.schema.policies import POLICIES
 from console.store import calls
 from console.telemetry import exposition, metrics, state
 from console.telemetry.starting import working
+from conversations.companies import register
 from conversations.receiving.models import NOT_PLACED, MessageRow
 from tests import faults
 from tests.items import put_conversation
@@ -127,6 +130,20 @@ def test_the_work_and_the_queue_are_read_at_most_every_half_minute(store, client
     assert anew
 
 
+def test_a_scrape_does_what_the_policy_of_the_web_servers_allows(store, scraped):
+    filled(store)
+    register("ci-aaa-001", "A", "test", "2026-01-01T00:00:00Z")
+    with store.calls() as made:
+        scraped()
+    allowed = {each.table: each for each in POLICIES["web"]}
+    assert {each.operation for each in made} == {"Query", "BatchGetItem", "DescribeTable", "GetItem"}
+    for each in made:
+        for table in each.tables:
+            assert each.index in allowed[table].indexes if each.index else each.operation in allowed[table].actions, (
+                each
+            )
+
+
 def test_a_scrape_never_fails_and_says_what_could_not_be_read(store, scraped):
     filled(store)
     before = {each: value("console_scrape_errors_total", source=each) for each in ("work", "messages")}
@@ -196,8 +213,6 @@ def ask(port, path="/metrics", **headers):
 
 @pytest.fixture
 def port(settings):
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as found:
         settings.METRICS_PORT = found.getsockname()[1]
     return settings.METRICS_PORT

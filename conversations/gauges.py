@@ -110,19 +110,22 @@ def read_queue() -> Iterator[Reading]:
 
 
 def read_work() -> Iterator[Reading]:
-    """When each part was last heard of that is configured and has run once, and how far it is behind."""
+    """When each part was last heard of that is configured and has run once, and how far it is behind.
+
+    Parts are called as in `conversations.work`, and so in the log.
+    """
     now = clock.now()
     beating = [
         ("indexer", INDEXER),
         ("timers", TIMERS),
         ("notifier", NOTIFICATIONS),
-        *([("receiver", QUEUE)] if settings.HANDOFF_QUEUE_URL else []),
-        *([("stage", STAGE)] if has_stage() else []),
+        *([("receiver_of_the_hand-off_queue", QUEUE)] if settings.HANDOFF_QUEUE_URL else []),
+        *([("receiver_of_the_stage_table", STAGE)] if has_stage() else []),
         *([("sender", SENDER)] if replies_are_sent() else []),
         *((f"walk_of_{kind}", lease_name(kind)) for kind in WALKED),
     ]
     recurring = [
-        *([("sweep", MESSAGE_SWEEP, SWEEP_EVERY)] if has_inbound_source() else []),
+        *([("message_sweep", MESSAGE_SWEEP, SWEEP_EVERY)] if has_inbound_source() else []),
         ("reconcile", RECONCILE, RECONCILE_EVERY),
         ("insight", INSIGHT, INSIGHT_EVERY),
     ]

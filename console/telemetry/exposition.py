@@ -50,8 +50,9 @@ def answer(request: HttpRequest) -> HttpResponse:
 
 def is_allowed(authorization: str) -> bool:
     """Whether an Authorization header has the token, which is compared in constant time."""
-    given = authorization.removeprefix("Bearer ").strip().encode("utf-8", "surrogateescape")
-    return hmac.compare_digest(given, settings.METRICS_TOKEN.encode())
+    scheme, _, given = authorization.partition(" ")
+    is_same = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), settings.METRICS_TOKEN.encode())
+    return is_same and scheme.lower() == "bearer"
 
 
 def _registry_of(collector: Any) -> CollectorRegistry:

@@ -37,15 +37,20 @@ def environment_of(records: str, endpoint: str) -> dict[str, str]:
 @contextmanager
 def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """gunicorn as docs/operations.md starts it, on this machine alone."""
-    command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--worker-class", "gthread", "--workers", "2"]
-    options = ["--threads", "8", "--limit-request-line", "8190", "--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
-    process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **environment})
-    try:
-        wait_for_it()
-        yield process
-    finally:
-        process.terminate()
-        process.wait(20)
+    command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--config", "python:console.gunicorn"]
+    options = ["--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
+    log = ROOT / ".cache" / "bench.log"
+    log.parent.mkdir(exist_ok=True)
+    # A line of each request, as in production.
+    with log.open("w") as lines:
+        given = {**os.environ, **environment}
+        process = subprocess.Popen([*command, *options], cwd=ROOT, env=given, stderr=lines)
+        try:
+            wait_for_it()
+            yield process
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 def wait_for_it() -> None:
@@ -58,7 +63,7 @@ def wait_for_it() -> None:
                 return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError("gunicorn does not answer")
+    raise RuntimeError("gunicorn does not answer: see .cache/bench.log")
 
 
 def memory_of(process: "subprocess.Popen[bytes]") -> list[float]:

@@ -6,14 +6,20 @@ import pytest
 
 from console import caching, clock
 from console.store import queues
+from console.telemetry import metrics
 from conversations import gauges
 from conversations.attention.looking import TIMERS
+from conversations.background import WALKS
 from conversations.companies import register
 from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, note
 from conversations.models import attention_in
+from conversations.notifications.notifier import NOTIFICATIONS
+from conversations.queue import counting
 from conversations.receiving.models import TO_APPEND, TO_SEND, MessageRow
+from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
-from conversations.work import RECONCILE
+from conversations.sending.worker import SENDER
+from conversations.work import INSIGHT, MESSAGE_SWEEP, RECONCILE, all_parts
 from tests.queue import filled
 from tests.store.conversations.test_queue import COMPANY, OTHER
 from tests.store.conversations.test_queue_index import held, waiting
@@ -61,6 +67,18 @@ def test_of_many_companies_the_first_ones_are_counted_and_it_is_said(companies, 
     assert len([each for each in made if each.operation == "Query"]) == 5
 
 
+@pytest.mark.parametrize("most", ["LOOKED_AT", "HELD_COUNTED", "COUNTED"])
+def test_where_not_all_rows_were_counted_it_is_said(companies, monkeypatch, most):
+    attention = {"hand_off_to_human": False, "gsi_hand_off_queue": attention_in(COMPANY)}
+    for number in range(2):
+        kinds = {"LOOKED_AT": waiting(5 + number), "HELD_COUNTED": held("amira", 5), "COUNTED": waiting(3, **attention)}
+        companies.put("CONVERSATIONS", kinds[most] | {"conversation_id": f"c-{number}"})
+    assert read(gauges.read_queue)["console_queue_incomplete",] == 0
+    caching.forget_everything()
+    monkeypatch.setattr(counting, most, 1)
+    assert read(gauges.read_queue)["console_queue_incomplete",] == 1
+
+
 def test_without_the_index_nothing_is_counted(store):
     register(COMPANY, COMPANY, "test", "2026-01-01T00:00:00Z")
     store.put_all("CONVERSATIONS", [waiting(5)])
@@ -84,6 +102,18 @@ def test_each_part_of_the_work_says_when_it_was_heard_of_and_how_far_it_is_behin
     assert found[gauges.ALLOWED_SILENCE.name, "indexer"] == 60
     assert found[gauges.LAG.name, "indexer"] == 2.5
     assert found[gauges.LAG.name, "timers"] == pytest.approx(120, abs=2)
+
+
+def test_parts_are_called_as_in_the_log(store, settings):
+    settings.HANDOFF_QUEUE_URL = settings.OUTBOX_QUEUE_URL = "https://sqs.example/1/q.fifo"
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "conversations-stage-test"}
+    now = clock.now()
+    for name in (INDEXER, TIMERS, QUEUE, STAGE, SENDER, NOTIFICATIONS, *WALKS):
+        note(name, beat_at=now)
+    for name in (MESSAGE_SWEEP, INSIGHT, RECONCILE):
+        note(name, ran_at=now)
+    told = {name[1] for name in read(gauges.read_work) if name[0] == gauges.LAST_SEEN.name}
+    assert told == {metrics.word(name.removeprefix("the ")) for name in all_parts()}
 
 
 def test_late_work_is_told_by_its_kind(store):

@@ -94,6 +94,11 @@ def test_our_own_secrets_are_masked_however_json_writes_them(settings, secret):
     assert found["also"] == ["***"]
 
 
+def test_numbers_that_json_does_not_know_are_written_as_text():
+    found = said("x", extra={"share": float("nan"), "more": [float("inf")], "exact": Decimal("1.50")})
+    assert (found["share"], found["more"], found["exact"]) == ("nan", ["inf"], "1.50")
+
+
 def test_a_traceback_is_part_of_the_line_and_stays_readable():
     found = said("failed", exc_info=failure())
     assert "Traceback (most recent call last):" in found["exception"]

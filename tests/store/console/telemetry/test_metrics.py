@@ -58,7 +58,8 @@ def test_without_a_token_there_is_no_such_address(store, client, settings):
 
 
 @pytest.mark.parametrize(
-    "given", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer é\udc80", "Basic x"]
+    "given",
+    ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer é\udc80", TOKEN, f"Basic {TOKEN}"],
 )
 def test_who_does_not_have_the_token_learns_nothing(client, settings, given):
     settings.METRICS_TOKEN = TOKEN

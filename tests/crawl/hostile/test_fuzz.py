@@ -330,11 +330,11 @@ def server(_all_tables) -> Iterator[tuple[str, int]]:
     pytest.importorskip("gunicorn", reason="gunicorn is not installed")
     page = (Path(settings.BASE_DIR) / "docs" / "operations.md").read_text()
     command = shlex.split(next(line for line in page.splitlines() if line.startswith("gunicorn ")))
-    assert "--limit-request-line" in command
+    assert "python:console.gunicorn" in command
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address: tuple[str, int] = probe.getsockname()
-    command[command.index("--bind") + 1] = f"127.0.0.1:{address[1]}"
+    command += ["--bind", f"127.0.0.1:{address[1]}"]
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         env=_all_tables.environment(),

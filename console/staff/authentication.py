@@ -170,7 +170,8 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
         method=method,
     )
     noting = submit(_note, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
-    throttling.forgive(account.username, visit.address, browser=visit.known_as)
+    # Not the account's own name: an account is empty for a moment while its update is read back.
+    throttling.forgive(staff.username, visit.address, browser=visit.known_as)
     noting.result()
     return token
 

@@ -242,7 +242,12 @@ def test_nginx_tells_the_console_by_what_scheme_and_from_where_a_request_came(en
         assert (plain.status, plain.getheader("Location")) == (301, f"https://{HOST}/sign-in/?next=/queue/")
         # The console would lead who came by http to https, and once more, for ever.
         said = {"X_Forwarded_Proto": "http", "X_Forwarded_For": claimed, "Referer": f"https://{HOST}/sign-in/"}
-        page = server.ask("GET", "/sign-in/", **said)
+        page = server.ask("GET", "/sign-in/", **said, X_Request_ID="0" * 32)
+        # The proxy's id, not one that the client made up: by itself, gunicorn is told the latter.
+        assert re.fullmatch("[0-9a-f]{32}", page.getheader("X-Request-ID"))
+        assert page.getheader("X-Request-ID") != "0" * 32
+        bare = upstream.ask("GET", "/sign-in/", X_Forwarded_Proto="https", X_Request_ID="0" * 32)
+        assert bare.getheader("X-Request-ID") == "0" * 32
         assert page.status == 200
         assert page.getheader("Strict-Transport-Security")
         cookie = page.getheader("Set-Cookie").partition(";")[0]

@@ -63,4 +63,4 @@ EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=15s \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["gunicorn", "console.wsgi", "--worker-class", "gthread", "--workers", "2", "--threads", "8", "--limit-request-line", "8190", "--forwarder-headers", "", "--no-control-socket", "--bind", "0.0.0.0:8000"]
+CMD ["gunicorn", "console.wsgi", "--config", "python:console.gunicorn", "--bind", "0.0.0.0:8000"]

@@ -57,9 +57,7 @@ def _is_match(path: str, pattern: str) -> bool:
 
 def test_image_starts_gunicorn_as_the_unit_does_for_all_addresses_of_the_container():
     command = json.loads(arguments_of("CMD")[-1])
-    expected = web_command()
-    expected[expected.index("--bind") + 1] = "0.0.0.0:8000"
-    assert command == expected
+    assert command == [*web_command(), "--bind", "0.0.0.0:8000"]
     assert arguments_of("EXPOSE") == ["8000"]
     assert "http://127.0.0.1:8000/healthz" in arguments_of("HEALTHCHECK")[-1]
 
@@ -160,7 +158,8 @@ def test_every_service_is_waited_for_until_it_is_ready():
     assert SERVICES["proxy"]["depends_on"]["web"]["restart"] is True
     # The image's own check asks the web server.
     assert "healthcheck" not in SERVICES["web"]
-    assert SERVICES["work"]["healthcheck"] == {"disable": True}
+    port = SERVICES["work"]["environment"]["METRICS_PORT"]
+    assert f"http://127.0.0.1:{port}/metrics" in SERVICES["work"]["healthcheck"]["test"][-1]
 
 
 def test_work_and_web_have_the_time_that_their_units_give_them():
@@ -175,7 +174,7 @@ def test_every_setting_of_compose_is_one():
     known = {each.name for each in settings()} | {f"TABLE_{key}" for key in TABLES} | CREDENTIALS
     for name in ("web", "work", "seed"):
         given = SERVICES[name]["environment"]
-        assert given == SERVICES["web"]["environment"]
+        assert {**given, **SERVICES["web"]["environment"]} == given
         assert {each.removesuffix("_FILE") for each in given} <= known
         assert {each for each in given if "KEY" in each} - CREDENTIALS == {"SECRET_KEY_FILE"}
 

@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: browsers, servers and killed processes are waited for a quarter of the time."""
+    """One more than there are processors: tests wait a quarter of their time, mostly for browsers."""
     return len(os.sched_getaffinity(0)) + 1
 
 

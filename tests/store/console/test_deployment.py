@@ -43,9 +43,10 @@ PROTECTING = {
 }
 
 
-def web_command() -> list[str]:
+def web_command(root: Path = ROOT) -> list[str]:
     """What the unit starts, without the path of its environment."""
-    [line] = re.findall(r"^ExecStart=\S+/(gunicorn .*)$", (DEPLOY / "console-web.service").read_text(), re.MULTILINE)
+    unit = (root / "deploy" / "console-web.service").read_text()
+    [line] = re.findall(r"^ExecStart=\S+/(gunicorn .*)$", unit, re.MULTILINE)
     return shlex.split(line)
 
 
@@ -118,11 +119,13 @@ def answers(server: Server) -> bool:
 
 
 @contextmanager
-def running(command: list[str], server: Server, **environment: str) -> Iterator[None]:
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
+def running(
+    command: list[str], server: Server, root: Path = ROOT, **environment: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(command, cwd=root, env={**os.environ, **environment})
     try:
         assert any(answers(server) or time.sleep(0.2) for _ in range(150)), command
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(30)
@@ -133,7 +136,12 @@ def gunicorn(environment: dict[str, str], *more: str) -> Iterator[Server]:
     """The console as the unit starts it, with the settings for a proxy in front."""
     server = Server(free_port())
     command = [sys.executable, "-m", *web_command(), "--bind", f"127.0.0.1:{server.port}", *more]
-    given = {
+    with running(command, server, **behind_proxy(environment)):
+        yield server
+
+
+def behind_proxy(environment: dict[str, str]) -> dict[str, str]:
+    return {
         **environment,
         "ALLOWED_HOSTS": HOST,
         "PLAIN_HTTP": "false",
@@ -141,8 +149,6 @@ def gunicorn(environment: dict[str, str], *more: str) -> Iterator[Server]:
         "TRUSTED_PROXIES": "1",
         "STATIC_MANIFEST": "false",
     }
-    with running(command, server, **given):
-        yield server
 
 
 def certificate(folder: Path) -> ssl.SSLContext:
@@ -163,12 +169,12 @@ def certificate(folder: Path) -> ssl.SSLContext:
 
 
 @contextmanager
-def nginx(upstream: Server, folder: Path) -> Iterator[Server]:
-    """nginx with `deploy/nginx.conf`, but for its ports and where its files are."""
+def nginx(upstream: Server, folder: Path, *others: Server) -> Iterator[Server]:
+    """nginx with `deploy/nginx.conf`, but for its ports and where its files are, in front of one console or more."""
     server = Server(free_port(), certificate(folder), free_port())
     written = (DEPLOY / "nginx.conf").read_text()
     for there, here in (
-        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{upstream.port};"),
+        ("server 127.0.0.1:8000;", "".join(f"server 127.0.0.1:{each.port};" for each in (upstream, *others))),
         ("listen 80;", f"listen 127.0.0.1:{server.plain_port};"),
         ("listen 443 ssl;", f"listen 127.0.0.1:{server.port} ssl;"),
         ("/etc/ssl/console/fullchain.pem", f"{folder}/fullchain.pem"),

@@ -7,12 +7,15 @@ import os
 import sys
 from pathlib import Path
 
-import environ
 from csp.constants import NONE, SELF
+
+from console.env import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.FileAwareEnv()
+env = Environment()
+# What the environment has wrong so far and from here on; console.checks lists it, and nothing starts.
+UNREADABLE_SETTINGS = env.unreadable
 if (BASE_DIR / ".env").is_file():
     env.read_env(str(BASE_DIR / ".env"))
 
@@ -23,6 +26,9 @@ SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# Warnings of `manage.py check --deploy` that somebody has answered. What refuses the start cannot be silenced.
+SILENCED_SYSTEM_CHECKS = [each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[])]
 
 # --- DynamoDB ----------------------------------------------------------------------------------------------------
 AWS_REGION = env.str("AWS_REGION", default="eu-west-2")
@@ -274,8 +280,9 @@ OTEL_SERVICE_NAME = env.str("OTEL_SERVICE_NAME", default="conversation-console")
 SENTRY_DSN = env.str("SENTRY_DSN", default="")
 
 # --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 # Text for people, JSON for machines.
-LOG_FORMAT = env.str("LOG_FORMAT", default="") or ("text" if sys.stderr.isatty() else "json")
+LOG_FORMAT = env.str("LOG_FORMAT", default="", choices=("text", "json")) or ("text" if sys.stderr.isatty() else "json")
 _FORMATTER = "json" if LOG_FORMAT == "json" else "line"
 DEFAULT_EXCEPTION_REPORTER = "console.error_pages.RedactingReporter"
 LOGGING = {
@@ -290,7 +297,7 @@ LOGGING = {
         "security": {"class": "logging.StreamHandler", "formatter": _FORMATTER, "filters": ["a few a minute"]},
     },
     "filters": {"a few a minute": {"()": "console.logs.AFewAMinute"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO", choices=LOG_LEVELS)},
     "loggers": {
         # Handled by the console's own error pages and audit trail; `console.request` has a line of each.
         "django.request": {"level": "ERROR"},

@@ -1,19 +1,14 @@
 """WSGI entry point: `gunicorn console.wsgi`."""
 
-import os
-from pathlib import Path
+import sys
 from typing import Any
 
-import django
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.management.base import SystemCheckError
 from django.utils.http import parse_header_parameters
 
+from console.startup import WEB, start
 from console.telemetry.starting import start_web
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-
 
 # More digits than any real length has, fewer than Python refuses to parse.
 MAX_LENGTH_DIGITS = 18
@@ -49,13 +44,13 @@ class Application(WSGIHandler):
     request_class = Request
 
 
-def assert_static_files() -> None:
-    """Raise `ImproperlyConfigured` if `collectstatic` has not run: without it not even an error page renders."""
-    if settings.STATIC_MANIFEST and not (Path(settings.STATIC_ROOT or "") / "staticfiles.json").is_file():
-        raise ImproperlyConfigured("The static files are not collected: run `manage.py collectstatic --noinput` first.")
+# The status at which gunicorn gives up; after any other it would start the worker again, for ever.
+NEVER_BOOTS = 3
 
-
-assert_static_files()
-django.setup(set_prefix=False)
+try:
+    start(WEB)
+except SystemCheckError as refusals:
+    print(refusals, file=sys.stderr)
+    sys.exit(NEVER_BOOTS)
 start_web()
 application = Application()

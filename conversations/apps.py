@@ -9,7 +9,7 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        """Register what the base asks apps for.
+        """Register the checks, and what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
         anything is stored under an id; where pages ask how many wait for a human, how the queue's index is, what
@@ -20,27 +20,19 @@ class ConversationsConfig(AppConfig):
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from conversations import background, gauges, stores
+        from conversations import background, checks, gauges, stores  # noqa: F401 importing checks registers them
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
-        from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
-        from conversations.insight.prices import assert_prices
         from conversations.lookups import conversations_of, country_codes, known_conversation
-        from conversations.notifications.destinations import assert_notifications
         from conversations.queue.actions import release_everything_of
         from conversations.reading import url_by_id
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.sending import section as replies
-        from conversations.sending.checks import assert_replies
         from conversations.stores.chats.adapter import Chats
         from conversations.stores.tenant_conversations.services import exists as tenant_conversation_exists
         from conversations.stores.threads.adapter import Threads
 
-        assert_routing()
-        assert_replies()
-        assert_notifications()
-        assert_prices()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)

@@ -14,7 +14,6 @@ from datetime import datetime
 import pyotp
 import segno
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import constant_time_compare
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_variables
@@ -22,7 +21,6 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
 from console.errors import BadReference, StoreUnavailable
-from console.permissions import Role
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
 from console.store.errors import ConditionFailed, TransactionRefused
@@ -60,13 +58,6 @@ def is_on(account: StaffAccount) -> bool:
 def is_required(role: str) -> bool:
     """Whether people of that role must have a second factor, by the setting."""
     return settings.REQUIRE_SECOND_FACTOR == ["all"] or role in settings.REQUIRE_SECOND_FACTOR
-
-
-def assert_required() -> None:
-    """Raise `ImproperlyConfigured` for a setting that names what is no role: whoever was meant would go without."""
-    named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
-    if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
-        raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR must be none, all, or some of {', '.join(roles)}.")
 
 
 def codes_left(account: StaffAccount) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import REGISTRY, CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, ThreadingWSGIServer, generate_latest
@@ -23,15 +22,6 @@ logger = logging.getLogger(__name__)
 
 SHORTEST_TOKEN = 32
 _state = StateCollector()
-
-
-def assert_metrics() -> None:
-    """Raise `ImproperlyConfigured` for a token that can be guessed."""
-    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
-        raise ImproperlyConfigured(
-            f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_TOKEN} random characters. "
-            'Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"'
-        )
 
 
 def answer(request: HttpRequest) -> HttpResponse:

@@ -4,12 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
-
 from console.telemetry import context, exposition, reports, traces
 
-LOG_FORMATS = ("text", "json")
 # What each needs beyond production's own packages.
 _NEEDED = (
     (traces, "OTEL_EXPORTER_OTLP_ENDPOINT", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
@@ -17,16 +13,9 @@ _NEEDED = (
 )
 
 
-def assert_telemetry() -> None:
-    """Raise `ImproperlyConfigured` for an unknown LOG_FORMAT, a weak METRICS_TOKEN, and what is not installed."""
-    if settings.LOG_FORMAT not in LOG_FORMATS:
-        raise ImproperlyConfigured(f"LOG_FORMAT is {' or '.join(LOG_FORMATS)}, not {settings.LOG_FORMAT!r}.")
-    exposition.assert_metrics()
-    for part, setting, packages in _NEEDED:
-        if part.is_configured() and not all(map(_is_installed, packages)):
-            raise ImproperlyConfigured(
-                f"{setting} is set, and what it needs is not installed: pip install -r requirements-observability.txt"
-            )
+def settings_without_packages() -> list[str]:
+    """Return the names of settings that are set and need packages that are not installed."""
+    return [name for part, name, packages in _NEEDED if part.is_configured() and not all(map(_is_installed, packages))]
 
 
 def _is_installed(package: str) -> bool:

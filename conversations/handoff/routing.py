@@ -8,7 +8,6 @@ else changed in between is left. The indexer puts right what no action of ours d
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
 from console.store.models import sendable
 from console.trail.recording import Actor
@@ -25,17 +24,6 @@ TO_PEOPLE = "to people"
 _ON = {"BOOL": True}
 
 Stored = dict[str, dict[str, Any]]
-
-
-def assert_routing() -> None:
-    """Raise `ImproperlyConfigured` for a HAND_OFF_ROUTING that is none, or that sends messages where nobody reads."""
-    if settings.HAND_OFF_ROUTING not in (OFF, HELD, WAITING):
-        raise ImproperlyConfigured(f"HAND_OFF_ROUTING must be {OFF}, {HELD} or {WAITING}.")
-    if settings.HAND_OFF_ROUTING != OFF and not has_inbound_source():
-        raise ImproperlyConfigured(
-            f"HAND_OFF_ROUTING={settings.HAND_OFF_ROUTING} sends customers' messages to people, and no source of them "
-            "is set. Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE, or set HAND_OFF_ROUTING=off."
-        )
 
 
 def has_inbound_source() -> bool:

@@ -4,19 +4,15 @@ The event source mapping needs `ReportBatchItemFailures` and both images. It tak
 index_handoffs`, but for sweeps: run one (`--sweep`) to back-fill, and after failures that outlast the stream.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-import django
-from django.apps import apps
+from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
     """Handle the records of an event, see `streams.events`; what can never be handled is left to the next sweep."""
-    if not apps.ready:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-        django.setup()
+    start()
     from conversations.indexer.handling import handle
     from conversations.indexer.lease import INDEXER
     from conversations.indexer.streams.events import handle_event

@@ -150,20 +150,32 @@ _REQUIRED, _OPTIONAL = ("model", "from", "input", "output"), ("cached",)
 @lru_cache(maxsize=4)
 def own_prices(text: str) -> tuple[PriceOverride, ...]:
     """Read INSIGHT_PRICES. Raises `ImproperlyConfigured`, saying which entry is wrong and why."""
-    if not text.strip():
-        return ()
+    return tuple(_own_price(where, entry) for where, entry in _entries(text))
+
+
+def problems_of_prices(text: str) -> Iterator[str]:
+    """Say what is wrong with INSIGHT_PRICES: of each entry, why it cannot be read."""
     try:
-        entries = json.loads(text, parse_float=Decimal)
+        entries = _entries(text)
+    except ImproperlyConfigured as error:
+        yield str(error)
+        return
+    for where, entry in entries:
+        try:
+            _own_price(where, entry)
+        except ImproperlyConfigured as error:
+            yield str(error)
+
+
+def _entries(text: str) -> list[tuple[str, Any]]:
+    """The entries, each with where it stands."""
+    try:
+        entries = json.loads(text, parse_float=Decimal) if text.strip() else []
     except (ValueError, RecursionError) as error:
-        raise ImproperlyConfigured(f"INSIGHT_PRICES is not JSON: {error}") from error
+        raise ImproperlyConfigured(f"INSIGHT_PRICES is not JSON: {error}.") from error
     if not isinstance(entries, list):
         raise ImproperlyConfigured("INSIGHT_PRICES must be a JSON list of prices.")
-    return tuple(_own_price(f"INSIGHT_PRICES, entry {number}", each) for number, each in enumerate(entries, 1))
-
-
-def assert_prices() -> None:
-    """Raise `ImproperlyConfigured` if INSIGHT_PRICES cannot be read."""
-    own_prices(settings.INSIGHT_PRICES)
+    return [(f"INSIGHT_PRICES, entry {number}", each) for number, each in enumerate(entries, 1)]
 
 
 def _own_price(where: str, entry: Any) -> PriceOverride:

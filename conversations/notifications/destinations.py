@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator, validate_email
 
 from console import clock, refs
@@ -365,15 +365,6 @@ _PROBLEMS = {
     DestinationKind.SNS: _topic_problem,
     DestinationKind.EMAIL: _email_problem,
 }
-
-
-def assert_notifications() -> None:
-    """Raise `ImproperlyConfigured` for settings with which notifications would lead nowhere."""
-    there = urlsplit(settings.CONSOLE_URL)
-    if settings.CONSOLE_URL and (there.scheme not in ("http", "https") or not there.hostname):
-        raise ImproperlyConfigured("CONSOLE_URL must be the console's address, such as https://console.example.com.")
-    if settings.NOTIFICATIONS_FROM_EMAIL and _email_problem(settings.NOTIFICATIONS_FROM_EMAIL):
-        raise ImproperlyConfigured("NOTIFICATIONS_FROM_EMAIL must be one email address.")
 
 
 # --- Secrets ----------------------------------------------------------------------------------------------------------

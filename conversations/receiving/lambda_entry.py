@@ -4,18 +4,16 @@ Both in `conversations.receiving`. The event source mapping needs `ReportBatchIt
 receive_messages --once` now and then beside them: it finishes what a Lambda that died left undone.
 """
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import django
-from django.apps import apps
+from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
     """Handle the messages of an event; those that could not be are reported, and SQS brings them again."""
-    _set_up()
+    start()
     from console.store.queues import delivery_of
     from conversations.indexer.streams.events import note_beat
     from conversations.receiving.worker import QUEUE, handle_all
@@ -28,14 +26,8 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
 
 def stage_lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
     """Handle what was staged, in order; what may succeed later is reported, and Lambda sends it and the rest again."""
-    _set_up()
+    start()
     from conversations.indexer.streams.events import handle_event
     from conversations.receiving.stage import STAGE, keep, take_fragment
 
     return handle_event(event, STAGE, take_fragment, keep)
-
-
-def _set_up() -> None:
-    if not apps.ready:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-        django.setup()

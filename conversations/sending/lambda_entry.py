@@ -4,21 +4,17 @@ The event source mapping needs `ReportBatchItemFailures`. Run `manage.py send_re
 it: it settles what was left undone, and asks what became of what was sent.
 """
 
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-import django
-from django.apps import apps
+from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
     """Send the replies of an event; those that may not leave yet are reported, and SQS brings them again."""
-    if not apps.ready:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-        django.setup()
+    start()
     from console import clock
     from console.errors import ConsoleError
     from console.store import queues

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from datetime import date
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.template.defaultfilters import pluralize
 from tqdm import tqdm
 
@@ -14,6 +14,7 @@ from console.audit.archive.places import place_of
 from console.audit.archive.verifying import ArchiveReport, verify
 from console.audit.archive.walk import size_of_table
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 
 
 def _day(text: str) -> date:
@@ -24,11 +25,10 @@ def _day(text: str) -> date:
         raise ArgumentTypeError(f"{text!r} is no day: write it as 2026-01-31") from error
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the package `console.audit.archive`."""
 
     help = "Archive the trail (export), or check an archive against its key, its manifest and the trail (verify)."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The two subcommands."""

@@ -5,13 +5,14 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.views.decorators.debug import sensitive_variables
 
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
 from console.permissions import ALL, COMPANY, TENANT, Role, Scope
 from console.staff import accounts, known_companies, passwords, services
 from console.staff.models import StaffAccount
+from console.startup import ConsoleCommand
 from console.trail.recording import COMMAND_LINE
 
 ROLES = [role.value for role in Role]
@@ -22,11 +23,10 @@ SCOPE_HELP = (
 MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Make, list, change and disable accounts. Every change is in the account's trail, by actor "command-line"."""
 
     help = "Make, list, change and disable accounts of members of staff."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """One subcommand per action."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console.errors import ConsoleError, NotConfigured
@@ -16,9 +16,10 @@ from console.schema.cloudformation import template
 from console.schema.create import Creation, create, missing
 from console.schema.policies import POLICIES, document
 from console.schema.tables import TABLES
+from console.startup import ConsoleCommand
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Compares and creates. Never deletes, and never changes an existing table of another service."""
 
     help = (

@@ -1,19 +1,14 @@
-"""The settings of the company's own sign-in, and what start-up refuses of them."""
+"""The settings of the company's own sign-in, and what is wrong with them."""
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
 from console.permissions import Role
 from console.schema.environments import PRODUCTION
-from console.staff import second_factor
-
-logger = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+", re.ASCII)
@@ -77,19 +72,11 @@ def is_safe_url(url: object, *, loopback: bool) -> bool:
     return parts.scheme == "https" or (loopback and parts.scheme == "http" and parts.hostname in LOOPBACK)
 
 
-def assert_oidc() -> None:
-    """Raise `ImproperlyConfigured` for settings with which nobody could sign in, or the wrong people could."""
-    if not settings.OIDC_ISSUER:
-        return
-    problems = [*_problems_of_client(), *_problems_of_claims()]
-    if problems:
-        raise ImproperlyConfigured("Sign-in by OpenID Connect: " + "; ".join(problems) + ".")
-    tells = current().second_factor_amr or current().second_factor_acr
-    if not tells and any(second_factor.is_required(role.value) for role in Role):
-        logger.warning(
-            "REQUIRE_SECOND_FACTOR does not reach accounts of the company's own sign-in: set OIDC_SECOND_FACTOR_AMR or "
-            "OIDC_SECOND_FACTOR_ACR, or require a second factor at the provider."
-        )
+def problems() -> Iterator[str]:
+    """What is wrong with the settings: with each, nobody could sign in, or the wrong people could."""
+    if settings.OIDC_ISSUER:
+        yield from _problems_of_client()
+        yield from _problems_of_claims()
 
 
 def _problems_of_client() -> Iterator[str]:

@@ -3,17 +3,18 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console import clock
 from console.errors import ConsoleError
 from console.staff.restoring import close_again
+from console.startup import ConsoleCommand
 from conversations.restoring import doubt_first_messages, doubt_replies
 
 NEEDS = ("MESSAGES", "STAFF")
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """May be run again. The other tables need nothing of it: docs/drills.md."""
 
     help = (

@@ -4,20 +4,21 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console import clock
 from console.audit.runs import audited_run
 from console.errors import ConsoleError
 from console.permissions import ALL, Role, Scope, Staff
+from console.startup import ConsoleCommand
 from console.trail.actions import Action
 from conversations.companies import companies_for, discover, register
 
 MAX_ITEMS = 1_000_000
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the module."""
 
     help = "Find the companies that have conversations, or list those that are known."

@@ -4,11 +4,12 @@ import threading
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console import clock
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
 from conversations.indexer import lease
@@ -33,7 +34,7 @@ def seconds(value: str) -> float:
     return number
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the module and docs/operations.md."""
 
     help = (

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
 from conversations.insight.facts import FactKind
@@ -32,7 +33,7 @@ _NAMES = {
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "INSIGHT", "CONSOLE"})
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the module and docs/insight.md."""
 
     help = (

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console.audit.runs import audited_run
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 from console.trail.actions import Action
 from conversations.loading import MAX_LINE_BYTES, LineReport, LoadOutcome, load
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the module."""
 
     help = (

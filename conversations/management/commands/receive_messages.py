@@ -3,15 +3,16 @@
 from collections import Counter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.handoff.routing import has_inbound_source
 from conversations.indexer.handling import Did
 from conversations.work import inbound_parts, run_all, store_errors_as_command_errors, until_signal
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Runs until it is told to end. Several may run at once."""
 
     help = (

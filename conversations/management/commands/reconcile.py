@@ -6,11 +6,12 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console import clock
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
 from conversations.reading import short_id
@@ -27,7 +28,7 @@ def span(value: str) -> timedelta:
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Settles what last action and trail prove; fences what is still open after ten minutes, then fails it."""
 
     help = "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost)."

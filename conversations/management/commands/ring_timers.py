@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.attention.looking import Timers
 from conversations.work import store_errors_as_command_errors, until_signal
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Runs until it is told to end; of several, one works."""
 
     help = "Find what is stuck, unanswered or overdue by now, and give back what its holder forgot. Runs until stopped."

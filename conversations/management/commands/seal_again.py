@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.errors import BadReference, Conflict, ConsoleError, NotFound
 from console.staff import second_factor
 from console.staff.second_factor import SecretUnreadable
 from console.staff.services import list_accounts
+from console.startup import ConsoleCommand
 from conversations.companies import all_companies
 from conversations.insight import identity
 from conversations.notifications import destinations
@@ -19,7 +20,7 @@ Seal = Callable[[], bool]
 AGAIN, CURRENT, UNREADABLE, CHANGED = "sealed again", "current", "cannot be read", "changed meanwhile"
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """The last step but one of a change of SECRET_KEY; may be run again and again."""
 
     help = (

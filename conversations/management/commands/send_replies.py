@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.sending.reading import is_configured
 from conversations.sending.worker import Sender
 from conversations.work import store_errors_as_command_errors, until_signal
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Runs until it is told to end. Several may run at once. The only process that needs the companies' secrets."""
 
     help = "Send the replies of people from the outbox queue, and ask what became of them. Runs until stopped."

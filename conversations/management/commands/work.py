@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.sending.reading import is_configured
 from conversations.work import all_parts, not_configured, run_all, until_signal
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`,
     `send_notifications`, `reconcile`."""
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console import clock
 from console.caching import forget_everything
 from console.schema.tables import TABLES, table_name
+from console.startup import ConsoleCommand
 from console.store import presence
 from console.store.calls import budget
 from conversations.indexer.health import read_health
@@ -37,11 +38,10 @@ from demo.staff import PASSWORD, create_staff, sign_ins
 ROUNDS, END_SECONDS = 100, 2.0
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """A DynamoDB with all tables and realistic data, a sign-in for each role, and the console over plain http."""
 
     help = "Run the console on 127.0.0.1 with a DynamoDB of its own and realistic data."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Port of the console (0 picks a free one), JSON output, and where data is kept."""

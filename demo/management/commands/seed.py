@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console import clock
 from console.errors import ConsoleError
 from console.schema.environments import is_local_endpoint
 from console.schema.tables import table_name
 from console.staff import passwords
+from console.startup import ConsoleCommand
 from console.store.calls import budget
 from console.store.connection import call
 from demo.dialogues import DialogueError
@@ -21,11 +22,10 @@ from demo.staff import SIGN_INS, create_staff
 MARK = {"pk": {"S": "DEMO"}, "sk": {"S": "SEEDED"}}
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """Makes what is not there, and fills it once: what people have changed since stays."""
 
     help = "Create all tables and fill them with the demo's accounts and data, once; needs the queues of the platform."
-    requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create, fill, print the sign-ins. Raises `CommandError` where an earlier run did not end."""

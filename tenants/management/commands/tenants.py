@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console.errors import ConsoleError
 from console.redaction import redact
+from console.startup import ConsoleCommand
 from tenants import guarding, repairing
 from tenants.keys import Channel
 
 
-class Command(BaseCommand):
+class Command(ConsoleCommand):
     """See the modules `tenants.guarding` and `tenants.repairing`."""
 
     help = "Guard channels that other services mapped, repair users that the platform cannot read."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The subcommands."""

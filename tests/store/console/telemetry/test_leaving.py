@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -221,18 +220,11 @@ def taken(port: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("setting", ["OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"])
-def test_what_is_set_up_and_not_installed_stops_the_start(settings, monkeypatch, setting):
+def test_what_is_set_up_and_not_installed_is_known(settings, monkeypatch, setting):
     setattr(settings, setting, "http://127.0.0.1:9")
-    starting.assert_telemetry()
+    assert starting.settings_without_packages() == []
     monkeypatch.setattr(starting, "find_spec", lambda name: None)
-    with pytest.raises(ImproperlyConfigured, match=f"{setting}.*requirements-observability.txt"):
-        starting.assert_telemetry()
-
-
-def test_an_unknown_form_of_log_lines_stops_the_start(settings):
-    settings.LOG_FORMAT = "xml"
-    with pytest.raises(ImproperlyConfigured, match="text or json, not 'xml'"):
-        starting.assert_telemetry()
+    assert starting.settings_without_packages() == [setting]
 
 
 def test_neither_library_is_imported_where_nothing_is_set_up(environment):

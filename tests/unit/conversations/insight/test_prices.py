@@ -1,17 +1,18 @@
 """What tokens cost: the library's prices by every usual spelling of a model, and prices of one's own by date."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import date
 from decimal import Decimal
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insight.prices import LONGEST_NAME, Tokens, assert_prices, cost, price_of
+from conversations.insight.prices import LONGEST_NAME, Tokens, cost, price_of
+from tests.refusals import refused
 
 DAY = date(2026, 1, 15)
 TOKENS = Tokens(input=1_000_000, output=1_000_000)
@@ -163,23 +164,16 @@ def test_numbers_of_json_are_exact(settings):
     ],
 )
 def test_start_up_refuses_prices_that_cannot_be_read(settings, text, words):
-    assert_prices()
+    assert refused() == ""
     settings.INSIGHT_PRICES = text
-    with pytest.raises(ImproperlyConfigured, match=f"^INSIGHT_PRICES.*{words}"):
-        assert_prices()
+    assert re.fullmatch(f"conversations.E009: INSIGHT_PRICES.*{words}.*", refused())
 
 
-def test_the_console_does_not_start_with_prices_that_cannot_be_read():
-    code = "import os, runpy; os.environ['INSIGHT_PRICES'] = '[{}]'; import tests.settings, django; django.setup()"
-    begun = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"DJANGO_SETTINGS_MODULE": "tests.settings", "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert begun.returncode
-    assert "INSIGHT_PRICES, entry 1" in begun.stderr
+def test_each_price_that_cannot_be_read_is_named(settings):
+    overrides(settings, entry(model=4), entry(), entry(output="free"))
+    first, second = refused().splitlines()
+    assert "entry 1: model must be" in first
+    assert "entry 3: output must be" in second
 
 
 # --- Nothing is fetched -----------------------------------------------------------------------------------------------

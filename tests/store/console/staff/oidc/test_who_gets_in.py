@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from console.checks import check_second_factor_at_provider
 from console.permissions import Role
 from console.staff import services
-from console.staff.oidc import configuration
 from console.trail.actions import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
@@ -525,15 +525,11 @@ def test_role_that_needs_a_second_factor_gets_in_only_where_the_provider_states_
     assert come(Client()).status_code == 302
 
 
-def test_without_a_claim_that_would_tell_the_provider_decides_and_start_up_warns(
-    store, provider, client, settings, caplog
-):
+def test_without_a_claim_that_would_tell_the_provider_decides_and_a_check_warns(store, provider, client, settings):
     settings.REQUIRE_SECOND_FACTOR = ["all"]
     assert come(client).status_code == 302
     assert client.get("/").status_code == 200
-    configuration.assert_oidc()
-    assert "OIDC_SECOND_FACTOR_AMR" in caplog.text
-    caplog.clear()
+    [warning] = check_second_factor_at_provider(None)
+    assert (warning.id, "OIDC_SECOND_FACTOR_AMR" in warning.hint) == ("console.W003", True)
     settings.OIDC_SECOND_FACTOR_AMR = ["mfa"]
-    configuration.assert_oidc()
-    assert caplog.text == ""
+    assert list(check_second_factor_at_provider(None)) == []

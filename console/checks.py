@@ -1,0 +1,260 @@
+"""What must be right about the settings before anything is served or written: Django system checks, each with an id.
+
+`manage.py check` lists all that is wrong at once, and `console.startup` lets nothing start until nothing is.
+docs/checks.md has every id.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+
+from console.permissions import Role
+from console.schema.environments import (
+    DEVELOPMENT,
+    PRODUCTION,
+    environment_named_in,
+    is_local_endpoint,
+    is_same_environment,
+)
+from console.schema.tables import TABLES, table_name
+from console.staff import second_factor
+from console.staff.oidc import configuration
+from console.startup import SAFETY, WEB, Refusal
+from console.telemetry.exposition import SHORTEST_TOKEN
+from console.telemetry.starting import settings_without_packages
+
+Messages = Iterable[checks.CheckMessage]
+
+
+@checks.register(SAFETY)
+def check_readable(app_configs: Any, **_: Any) -> Messages:
+    """Refuse settings that are missing, or no number, boolean or word of those there are."""
+    for name, wrong in settings.UNREADABLE_SETTINGS.items():
+        key = f" {MAKE_A_KEY}" if name == "SECRET_KEY" else ""
+        yield Refusal(
+            f"{name} {wrong}.",
+            hint=f"Correct it in the environment: docs/configuration.md says what it is.{key}",
+            id="console.E001",
+        )
+
+
+# --- Secrets and switches -----------------------------------------------------------------------------------------
+
+SHORTEST_KEY, FEWEST_CHARACTERS = 32, 8
+_PLACEHOLDER = re.compile(r"insecure|change.?me|replace.?me|placeholder|example|secret.?key|your.?key|password", re.I)
+MAKE_A_KEY = 'Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"'
+
+
+def is_guessable(key: str) -> bool:
+    """Tell whether a key is too short, a placeholder, or too regular to be random.
+
+    Anybody who has one sealed address can test guesses on it, and with the key can forge addresses and cookies.
+    """
+    steps = [ord(after) - ord(before) for before, after in pairwise(key)]
+    return (
+        len(key) < SHORTEST_KEY
+        or len(set(key)) < FEWEST_CHARACTERS
+        or _PLACEHOLDER.search(key) is not None
+        # One piece repeated; characters in alphabetical order, or each the same as the one before.
+        or any(key[width:] == key[:-width] for width in range(1, len(key) // 2 + 1))
+        or sum(abs(step) <= 1 for step in steps) > len(steps) / 2
+    )
+
+
+@checks.register(SAFETY)
+def check_secret_key(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a SECRET_KEY that can be guessed. The demo generates its own."""
+    # Django raises where an empty key is read; check_readable has told of it.
+    if "SECRET_KEY" in settings.UNREADABLE_SETTINGS or settings.CONSOLE_ENV == "demo":
+        return
+    if is_guessable(settings.SECRET_KEY):
+        yield Refusal(
+            f"SECRET_KEY can be guessed: it needs at least {SHORTEST_KEY} random characters.",
+            hint=MAKE_A_KEY,
+            id="console.E002",
+        )
+
+
+@checks.register(SAFETY)
+def check_switches(app_configs: Any, **_: Any) -> Messages:
+    """Refuse what is meant for development elsewhere: it could expose sessions, or personal data on error pages."""
+    if settings.CONSOLE_ENV in DEVELOPMENT:
+        return
+    found = [name for name in ("DEBUG", "PLAIN_HTTP") if getattr(settings, name)]
+    found += ["ALLOWED_HOSTS=*"] if "*" in map(str.strip, settings.ALLOWED_HOSTS) else []
+    for name in found:
+        yield Refusal(
+            f"{name} must not be set where CONSOLE_ENV is {settings.CONSOLE_ENV!r}.",
+            hint=f"Remove it; only {', '.join(DEVELOPMENT)} may have it.",
+            id="console.E003",
+        )
+
+
+# --- The environment and its tables ---------------------------------------------------------------------------------
+
+
+@checks.register(SAFETY)
+def check_environment(app_configs: Any, **_: Any) -> Messages:
+    """Refuse another environment's tables: no start may write to production by a mix of settings."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,30}", settings.CONSOLE_ENV):
+        yield Refusal(
+            "CONSOLE_ENV must be a short lowercase word.",
+            hint="Use one such as dev, staging or prod.",
+            id="console.E004",
+        )
+        # Names of tables are made with it.
+        return
+    for key in sorted(set(settings.TABLE_NAMES) - set(TABLES)):
+        yield Refusal(
+            f"TABLE_{key} names no table that the console knows.",
+            hint="Remove it, or correct its name: docs/data-model.md has the keys.",
+            id="console.E005",
+        )
+    is_local = is_local_endpoint(settings.DYNAMODB_ENDPOINT)
+    names: dict[str, str] = {}
+    for key in TABLES:
+        name = table_name(key)
+        if name in names:
+            yield Refusal(
+                f"TABLE_{key} and TABLE_{names[name]} are the same table: {name}.",
+                hint="Give each its own table.",
+                id="console.E006",
+            )
+        names[name] = key
+        yield from _wrong_with_name(key, name, is_local=is_local)
+    if settings.CONSOLE_ENV in PRODUCTION and is_local:
+        yield Refusal("CONSOLE_ENV is production, but DYNAMODB_ENDPOINT is not AWS.", hint=_ENDPOINT, id="console.E009")
+
+
+_ENDPOINT = "Leave DYNAMODB_ENDPOINT empty in production, and use another CONSOLE_ENV with a DynamoDB of your own."
+
+
+def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[Refusal]:
+    environment = settings.CONSOLE_ENV
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
+        yield Refusal(
+            f"TABLE_{key}={name} is not a table name that DynamoDB allows.",
+            hint="A name has 3 to 255 letters, digits, dots, hyphens and underscores.",
+            id="console.E007",
+        )
+    # One of the platform's own names ends in "stage".
+    named = environment_named_in(name.replace(TABLES[key].base, ""))
+    if named and not is_same_environment(named, environment):
+        yield Refusal(
+            f"TABLE_{key}={name} belongs to the environment {named!r}, but CONSOLE_ENV is {environment!r}.",
+            hint="Correct whichever of the two is wrong.",
+            id="console.E008",
+        )
+    # Where the environment itself is production, one refusal says so for all tables.
+    if named in PRODUCTION and is_local and environment not in PRODUCTION:
+        yield Refusal(
+            f"TABLE_{key}={name} is a production name, but DYNAMODB_ENDPOINT is not AWS.",
+            hint=_ENDPOINT,
+            id="console.E009",
+        )
+
+
+# --- Sign-in --------------------------------------------------------------------------------------------------------
+
+
+@checks.register(SAFETY)
+def check_second_factor(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a setting that names what is no role: whoever was meant would go without."""
+    named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
+    if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
+        yield Refusal(
+            "REQUIRE_SECOND_FACTOR names what is no role.",
+            hint=f"Set it to none, all, or some of {', '.join(roles)}.",
+            id="console.E010",
+        )
+
+
+@checks.register(SAFETY)
+def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
+    """Refuse settings with which nobody could sign in, or the wrong people could."""
+    for problem in configuration.problems():
+        yield Refusal(
+            f"Sign-in by OpenID Connect: {problem}.",
+            hint="Correct it, or leave OIDC_ISSUER empty: docs/guide.md says what each setting does.",
+            id="console.E011",
+        )
+
+
+# --- How it is seen from outside ------------------------------------------------------------------------------------
+
+
+@checks.register(SAFETY)
+def check_metrics(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a METRICS_TOKEN that can be guessed."""
+    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+        yield Refusal(
+            f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_TOKEN} random characters.",
+            hint=MAKE_A_KEY,
+            id="console.E013",
+        )
+
+
+@checks.register(SAFETY)
+def check_observability(app_configs: Any, **_: Any) -> Messages:
+    """Refuse traces and error reports that are set up where their packages are not installed."""
+    for name in settings_without_packages():
+        yield Refusal(
+            f"{name} is set, and what it needs is not installed.",
+            hint="pip install --require-hashes -r requirements-observability.txt",
+            id="console.E014",
+        )
+
+
+# --- What the web server needs, and what to know before a deployment ------------------------------------------------
+
+
+@checks.register(WEB, deploy=True)
+def check_static_files(app_configs: Any, **_: Any) -> Messages:
+    """Refuse to serve before `collectstatic` has run: without it not even an error page renders."""
+    if settings.STATIC_MANIFEST and not (Path(settings.STATIC_ROOT or "") / "staticfiles.json").is_file():
+        yield Refusal(
+            "The static files are not collected.",
+            hint="Run `manage.py collectstatic --noinput` first.",
+            id="console.E012",
+        )
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def check_proxies(app_configs: Any, **_: Any) -> Messages:
+    """Warn if Django knows of a proxy that the limits by network address do not know of."""
+    if settings.BEHIND_TLS_PROXY and not settings.TRUSTED_PROXIES:
+        yield checks.Warning(
+            "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everybody seems to come from the proxy's "
+            "address, so one person's wrong passwords can lock everybody out.",
+            hint="Set TRUSTED_PROXIES to how many of your own proxies append to X-Forwarded-For.",
+            id="console.W001",
+        )
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def check_fallback_keys(app_configs: Any, **_: Any) -> Messages:
+    """Warn of a fallback key that can be guessed: anything sealed with it is still accepted."""
+    if any(map(is_guessable, settings.SECRET_KEY_FALLBACKS)):
+        yield checks.Warning(
+            "One of SECRET_KEY_FALLBACKS can be guessed, so anybody can forge links with it.",
+            hint="Remove it as soon as its links may stop working.",
+            id="console.W002",
+        )
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def check_second_factor_at_provider(app_configs: Any, **_: Any) -> Messages:
+    """Warn where a second factor is required, and the company's own sign-in does not say whether there was one."""
+    sign_in = configuration.current()
+    tells = sign_in.second_factor_amr or sign_in.second_factor_acr
+    if sign_in.issuer and not tells and any(second_factor.is_required(role.value) for role in Role):
+        yield checks.Warning(
+            "REQUIRE_SECOND_FACTOR does not reach accounts of the company's own sign-in.",
+            hint="Set OIDC_SECOND_FACTOR_AMR or OIDC_SECOND_FACTOR_ACR, or require a second factor at the provider.",
+            id="console.W003",
+        )

@@ -1,0 +1,56 @@
+"""Reads settings from the environment; what cannot be read is kept for the checks, which list it."""
+
+import math
+from typing import Any
+
+import environ
+
+_FALSE = ("false", "off", "n", "no", "0", "")
+
+
+class Environment(environ.FileAwareEnv):
+    """As django-environ reads, but strictly and without ever raising: so that a start names all that is wrong at once.
+
+    `unreadable` says of each setting that is missing or malformed what it must be; its value is the default then, or
+    "" where it has none. A value that begins with "$" is that value, not the name of another variable.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: dict[str, str] = {}
+
+    def get_value(
+        self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, parse_default: bool = False
+    ) -> Any:
+        """The value of a setting, as one of the types that settings.py asks for."""
+        is_required = default is self.NOTSET
+        try:
+            raw = self.ENVIRON.get(var, "" if is_required else None)
+        except (OSError, UnicodeDecodeError):
+            self.unreadable[var] = f"is in a file that cannot be read: {var}_FILE"
+            return "" if is_required else default
+        if raw is None:
+            return default
+        if wrong := "must be set" if is_required and not raw else _what_is_wrong(raw, cast):
+            self.unreadable[var] = wrong
+            return "" if is_required else default
+        return float(raw) if cast is float else self.parse_value(raw, cast)
+
+    def str(self, var: Any, default: Any = environ.Env.NOTSET, multiline: bool = False, choices: Any = None) -> Any:
+        """A setting of text; with `choices` one of these."""
+        value = super().str(var, default, multiline)
+        if not choices or value in choices or value == default:
+            return value
+        self.unreadable[var] = f"must be one of {', '.join(choices)}"
+        return default
+
+
+def _what_is_wrong(raw: str, cast: Any) -> str:
+    if cast is bool and raw.strip().lower() not in (*environ.Env.BOOLEAN_TRUE_STRINGS, *_FALSE):
+        return "must be true or false"
+    if cast in (int, float):
+        try:
+            return "" if math.isfinite(cast(raw)) else "must be a number"
+        except ValueError:
+            return "must be a whole number" if cast is int else "must be a number"
+    return ""

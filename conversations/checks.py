@@ -1,0 +1,107 @@
+"""What must be right about conversations' settings before anything starts: see `console.checks`."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from console.startup import SAFETY, Refusal
+from conversations.handoff.routing import HELD, OFF, WAITING, has_inbound_source
+from conversations.insight.prices import problems_of_prices
+from conversations.replying import LONGEST
+from conversations.sending.providers.choice import NAMES, OUTBOX_ONLY
+
+Messages = Iterable[checks.CheckMessage]
+
+
+@checks.register(SAFETY)
+def check_routing(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a HAND_OFF_ROUTING that is none, or that sends messages where nobody reads."""
+    if settings.HAND_OFF_ROUTING not in (OFF, HELD, WAITING):
+        yield Refusal(
+            f"HAND_OFF_ROUTING must be {OFF}, {HELD} or {WAITING}.",
+            hint=".env.example says what each does.",
+            id="conversations.E001",
+        )
+    elif settings.HAND_OFF_ROUTING != OFF and not has_inbound_source():
+        yield Refusal(
+            f"HAND_OFF_ROUTING={settings.HAND_OFF_ROUTING} sends customers' messages to people, and no source of them "
+            "is set.",
+            hint="Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE, or set HAND_OFF_ROUTING=off.",
+            id="conversations.E002",
+        )
+
+
+@checks.register(SAFETY)
+def check_replies(app_configs: Any, **_: Any) -> Messages:
+    """Refuse settings with which replies would go nowhere."""
+    for channel, name in settings.REPLY_PROVIDERS.items():
+        if channel not in LONGEST or name not in NAMES:
+            yield Refusal(
+                f"REPLY_PROVIDERS names {channel}:{name}.",
+                hint=f"Channels are {', '.join(LONGEST)}; providers are {', '.join(NAMES)}.",
+                id="conversations.E003",
+            )
+    if OUTBOX_ONLY in settings.REPLY_PROVIDERS.values() and settings.OUTBOX_QUEUE_URL:
+        for setting in ("SENDING_SERVICE_QUEUE_URL", "RECEIPTS_QUEUE_URL"):
+            if not getattr(settings, setting):
+                yield Refusal(
+                    f"REPLY_PROVIDERS has {OUTBOX_ONLY}, which needs {setting}.",
+                    hint="Set it to your sending service's queue: docs/providers.md says more.",
+                    id="conversations.E004",
+                )
+    for setting in ("OUTBOX_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL"):
+        if (url := getattr(settings, setting)) and not url.endswith(".fifo"):
+            yield Refusal(
+                f"{setting} must be a FIFO queue.",
+                hint="Make one: its name and its address end in .fifo.",
+                id="conversations.E005",
+            )
+    for setting, is_right, bound in (
+        ("REPLIES_PER_SECOND", settings.REPLIES_PER_SECOND > 0, "more than 0"),
+        ("REPLIES_PER_MINUTE", settings.REPLIES_PER_MINUTE > 0, "more than 0"),
+        ("REPLY_UNDO_SECONDS", settings.REPLY_UNDO_SECONDS >= 0, "not less than 0"),
+    ):
+        if not is_right:
+            yield Refusal(
+                f"{setting} must be {bound}.", hint="Correct it, or remove it for its default.", id="conversations.E006"
+            )
+
+
+@checks.register(SAFETY)
+def check_notifications(app_configs: Any, **_: Any) -> Messages:
+    """Refuse settings with which notifications would lead nowhere."""
+    if settings.CONSOLE_URL and not _is_address(settings.CONSOLE_URL):
+        yield Refusal(
+            "CONSOLE_URL must be the console's address.",
+            hint="Set it to one such as https://console.example.com, or leave it empty.",
+            id="conversations.E007",
+        )
+    if settings.NOTIFICATIONS_FROM_EMAIL:
+        try:
+            validate_email(settings.NOTIFICATIONS_FROM_EMAIL)
+        except ValidationError:
+            yield Refusal(
+                "NOTIFICATIONS_FROM_EMAIL must be one email address.",
+                hint="Set it to the bare address, without a name, or leave it empty: nothing is sent by email then.",
+                id="conversations.E008",
+            )
+
+
+@checks.register(SAFETY)
+def check_prices(app_configs: Any, **_: Any) -> Messages:
+    """Refuse prices of models that cannot be read."""
+    for problem in problems_of_prices(settings.INSIGHT_PRICES):
+        yield Refusal(problem, hint="docs/insight.md has an example of prices of your own.", id="conversations.E009")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        there = urlsplit(url)
+        return there.scheme in ("http", "https") and bool(there.hostname)
+    except ValueError:
+        return False

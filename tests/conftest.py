@@ -126,7 +126,7 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
     """A DynamoDB without any table, under names of its own; `create_tables` makes those that a test wants."""
     settings.DYNAMODB_ENDPOINT = dynamodb.endpoint
     suffix = uuid.uuid4().hex[:8]
-    settings.TABLE_NAMES = {key: f"{spec.base}-test-{suffix}" for key, spec in TABLES.items()}
+    settings.TABLE_NAMES = {key: f"{spec.base}-{suffix}" for key, spec in TABLES.items()}
     _forget_what_is_there()
     yield dynamodb
     dynamodb.drop_tables()

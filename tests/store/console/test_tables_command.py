@@ -199,7 +199,7 @@ def test_a_template_changes_nothing(bare_store):
 
 
 def test_a_missing_table_is_in_it_whole(bare_store, settings):
-    settings.CONSOLE_ENV = "staging"
+    settings.CONSOLE_ENV, settings.PLAIN_HTTP = "staging", False
     resource = template("AUDIT")["Resources"]["AuditTable"]
     assert (resource["Type"], resource["DeletionPolicy"]) == ("AWS::DynamoDB::Table", "Retain")
     properties = resource["Properties"]

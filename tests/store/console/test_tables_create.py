@@ -34,7 +34,7 @@ def test_time_to_live_is_switched_on(bare_store):
 
 def test_outside_development_recovery_and_deletion_protection_are_switched_on(bare_store, settings):
     run("create", "--only", "CONSOLE", "STAFF_SESSIONS")
-    settings.CONSOLE_ENV = "staging"
+    settings.CONSOLE_ENV, settings.PLAIN_HTTP = "staging", False
     found = reports()
     assert {each.what for each in found["CONSOLE"].differences} == {"point-in-time recovery", "deletion protection"}
     assert {each.severity for each in found["CONSOLE"].differences} == {"advised"}
@@ -49,7 +49,7 @@ def test_outside_development_recovery_and_deletion_protection_are_switched_on(ba
 
 
 def test_what_may_not_be_looked_at_is_said_and_fails_nothing(bare_store, settings):
-    settings.CONSOLE_ENV = "staging"
+    settings.CONSOLE_ENV, settings.PLAIN_HTTP = "staging", False
     run("create", "--only", "CONSOLE")
     with (
         faults.refuse("DescribeTimeToLive", code="AccessDeniedException", times=faults.ALWAYS),

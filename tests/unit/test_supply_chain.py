@@ -1,0 +1,247 @@
+"""What comes from outside is pinned and watched, and a release is made from what is here."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PINS = sorted(ROOT.glob("requirements*.txt"))
+
+
+# --- pins -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pins", PINS, ids=lambda path: path.name)
+def test_every_pin_has_a_version_and_hashes_so_that_an_install_takes_nothing_else(pins):
+    text = re.sub(r"\\\n\s*", "", re.sub(r"^\s*#.*\n", "", pins.read_text(), flags=re.M))
+    lines = text.splitlines()
+    assert lines
+    assert [line for line in lines if not re.match(r"[\w.\[\],-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+@pytest.mark.parametrize("pins", PINS, ids=lambda path: path.name)
+def test_renovate_can_run_the_command_that_made_the_pins(pins):
+    command = pins.read_text().splitlines()[1].removeprefix("#    ").split()
+    assert command[:3] == ["uv", "pip", "compile"]
+    assert command[-2:] == [f"--output-file={pins.name}", f"{pins.stem}.in"]
+    # It stops at options that it does not know, and at an argument without an equals sign.
+    known = r"--(universal|generate-hashes|python-version=\S+|constraints=\S+|output-file=\S+)"
+    assert [option for option in command[3:-1] if not re.fullmatch(known, option)] == []
+    assert {"--universal", "--generate-hashes", "--python-version=3.11"} <= set(command)
+
+
+def test_updates_come_weekly_in_groups_and_nothing_merges_itself():
+    renovate = json.loads((ROOT / "renovate.json").read_text())
+    assert renovate["schedule"] == renovate["lockFileMaintenance"]["schedule"] == ["before 6am on monday"]
+    assert set(re.findall(r'"automerge": (\w+)', (ROOT / "renovate.json").read_text())) == {"false"}
+    [pattern] = renovate["pip-compile"]["managerFilePatterns"]
+    assert all(re.fullmatch(pattern.strip("/^$"), pins.name) for pins in PINS)
+    grouped = {manager for rule in renovate["packageRules"] for manager in rule["matchManagers"] if rule["groupName"]}
+    assert grouped == set(renovate["enabledManagers"])
+
+
+# --- workflows --------------------------------------------------------------------------------------------------------
+
+
+def steps(workflow: Path):
+    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+        yield from job["steps"]
+
+
+def test_ci_and_releases_have_a_workflow():
+    assert [workflow.name for workflow in WORKFLOWS] == ["ci.yml", "release.yml"]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_read_only_unless_a_job_says_more_and_ends_in_time(workflow):
+    read = yaml.safe_load(workflow.read_text())
+    assert read["permissions"] == {"contents": "read"}
+    assert all(job["timeout-minutes"] <= 45 for job in read["jobs"].values())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_to_a_commit_with_its_version_beside_it(workflow):
+    used = re.findall(r"uses: (.*)", workflow.read_text())
+    assert len(used) == sum("uses" in step for step in steps(workflow)) > 0
+    assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_scripts_that_a_workflow_runs_are_there(workflow):
+    scripts = [name for step in steps(workflow) for name in re.findall(r"\.ci/[\w-]+", step.get("run", ""))]
+    assert scripts
+    assert [name for name in scripts if not (ROOT / name).stat().st_mode & 0o100] == []
+
+
+# --- vulnerabilities --------------------------------------------------------------------------------------------------
+
+SAFE = {"name": "django", "version": "5.2.1", "vulns": []}
+KNOWN = SAFE | {"vulns": [{"id": "PYSEC-2026-1", "fix_versions": ["5.2.2"], "aliases": [], "description": "…"}]}
+NOT_FOUND = {"name": "boto3", "skip_reason": "Dependency not found on PyPI and could not be audited: boto3 (1.42.0)"}
+
+
+def audited(tmp_path: Path, *, packages: list[dict] | None, status: int, error: str = ""):
+    """What `.ci/audit` makes of a pip-audit that writes this report, if any, and ends so."""
+    program = tmp_path / "pip-audit"
+    report = "" if packages is None else json.dumps({"dependencies": packages, "fixes": []})
+    program.write_text(
+        "#!/usr/bin/env python3\nimport sys\nfrom pathlib import Path\n"
+        f"report, error = {report!r}, {error!r}\n"
+        "if report:\n    Path(sys.argv[sys.argv.index('--output') + 1]).write_text(report)\n"
+        f"print(error, file=sys.stderr)\nsys.exit({status})\n"
+    )
+    program.chmod(0o755)
+    copy = tmp_path / "project" / ".ci"
+    copy.mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "audit", copy)
+    return subprocess.run(
+        [copy / "audit"],
+        env={"PATH": "/usr/bin:/bin", "AUDIT_PROGRAMS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_packages_without_findings_pass(tmp_path):
+    ran = audited(tmp_path, packages=[SAFE], status=0)
+    assert (ran.returncode, ran.stdout) == (0, "1 packages, none known to be vulnerable.\n")
+
+
+def test_a_vulnerable_package_fails_with_what_mends_it(tmp_path):
+    ran = audited(tmp_path, packages=[SAFE, KNOWN], status=1)
+    assert (ran.returncode, ran.stderr) == (1, "django 5.2.1: PYSEC-2026-1, fixed in 5.2.2\n")
+
+
+@pytest.mark.parametrize("error", ["requests.exceptions.ConnectionError: no route", "requests.exceptions.ReadTimeout"])
+def test_a_service_that_cannot_be_reached_is_said_and_fails_nothing(tmp_path, error):
+    ran = audited(tmp_path, packages=None, status=1, error=f"Traceback\n{error}")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == f"The vulnerability service could not be reached, skipped: {error}\n"
+
+
+def test_a_service_that_knows_nothing_is_none(tmp_path):
+    ran = audited(tmp_path, packages=[NOT_FOUND], status=0)
+    assert ran.returncode == 0
+    assert "could not be reached, skipped: it knows none of the packages" in ran.stdout
+
+
+def test_a_package_that_could_not_be_audited_is_not_taken_for_a_safe_one(tmp_path):
+    ran = audited(tmp_path, packages=[SAFE, NOT_FOUND], status=0)
+    assert (ran.returncode, ran.stderr) == (1, "boto3: could not be audited\n")
+
+
+def test_an_audit_that_breaks_fails(tmp_path):
+    ran = audited(tmp_path, packages=None, status=2, error="pip-audit: error: unrecognised")
+    assert (ran.returncode, ran.stderr) == (1, "pip-audit: error: unrecognised\n\n")
+
+
+# --- releases ---------------------------------------------------------------------------------------------------------
+
+CHANGES = "- **Answers.** People answer.\n- And more.\n\n### Upgrading\n\n# Read this first."
+
+
+class Checkout:
+    """A repository with a main, in which a release can be made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        (path / ".ci").mkdir(parents=True)
+        shutil.copy(ROOT / ".ci" / "release", path / ".ci")
+        (path / ".ci" / "sbom").write_text("#!/bin/sh\ngrep '^version =' pyproject.toml > ../sbom\n")
+        (path / ".ci" / "sbom").chmod(0o755)
+        (path / "pyproject.toml").write_text('[project]\nname = "console"\nversion = "0.9.0"\nversion-file = ""\n')
+        (path / "CHANGELOG.md").write_text(
+            f"# Changelog\n\n## Unreleased\n\n{CHANGES}\n\n## 0.9.0 (2026-01-31)\n\n- Old.\n"
+        )
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.com")
+        self.commit()
+
+    def git(self, *words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=self.path, check=True, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}
+        ).stdout
+
+    def commit(self) -> None:
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "Everything")
+
+    def release(self, *words: str):
+        return subprocess.run([self.path / ".ci" / "release", *words], capture_output=True, text=True, check=False)
+
+    @property
+    def state(self) -> tuple[str, str, str]:
+        return self.git("rev-parse", "HEAD"), self.git("tag"), self.git("status", "--porcelain")
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Checkout:
+    return Checkout(tmp_path / "checkout")
+
+
+def test_a_release_has_its_section_version_tag_and_sbom(checkout):
+    ran = checkout.release("0.10.0")
+    assert ran.returncode == 0, ran.stderr
+    changelog = (checkout.path / "CHANGELOG.md").read_text()
+    top = rf"# Changelog\n\n## Unreleased\n\n## 0\.10\.0 \(\d{{4}}-\d\d-\d\d\)\n\n{re.escape(CHANGES)}\n\n## 0\.9\.0 "
+    assert re.match(top, changelog)
+    assert 'version = "0.10.0"\nversion-file = ""' in (checkout.path / "pyproject.toml").read_text()
+    assert (checkout.path.parent / "sbom").read_text() == 'version = "0.10.0"\n'
+    assert checkout.git("log", "-1", "--format=%s") == "Release 0.10.0\n"
+    assert checkout.git("status", "--porcelain") == ""
+    assert checkout.git("cat-file", "-t", "v0.10.0") == "tag\n"
+    assert checkout.git("for-each-ref", "--format=%(contents)", "refs/tags").strip() == f"0.10.0\n\n{CHANGES}"
+
+
+def test_a_dry_run_shows_the_section_and_changes_nothing(checkout):
+    before = checkout.state
+    ran = checkout.release("0.10.0", "--dry-run")
+    assert (ran.returncode, checkout.state) == (0, before)
+    assert CHANGES in ran.stdout
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "0.8.12", "1", "v1.0.0", "1.0.0rc1"])
+def test_a_version_that_is_none_or_is_not_later_is_refused(checkout, version):
+    before = checkout.state
+    assert checkout.release(version).returncode == 1
+    assert checkout.state == before
+
+
+def test_another_branch_is_refused(checkout):
+    checkout.git("switch", "--quiet", "--create", "feature")
+    assert "from main, not from feature" in checkout.release("1.0.0").stderr
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "new.txt"])
+def test_what_is_not_committed_is_refused_and_named(checkout, name):
+    with (checkout.path / name).open("a") as file:
+        file.write("# more\n")
+    assert name in checkout.release("1.0.0").stderr
+
+
+def test_a_tag_that_is_there_is_refused(checkout):
+    checkout.git("tag", "v1.0.0")
+    assert "v1.0.0 is there already" in checkout.release("1.0.0").stderr
+
+
+@pytest.mark.parametrize("unreleased", ["", "## Unreleased\n\n"])
+def test_a_changelog_without_news_is_refused(checkout, unreleased):
+    (checkout.path / "CHANGELOG.md").write_text(f"# Changelog\n\n{unreleased}## 0.9.0\n\n- Old.\n")
+    checkout.commit()
+    assert "nothing under Unreleased" in checkout.release("1.0.0").stderr
+
+
+def test_without_an_sbom_nothing_is_released(checkout):
+    (checkout.path / ".ci" / "sbom").write_text("#!/bin/sh\nexit 1\n")
+    checkout.commit()
+    before = checkout.state
+    assert "nothing is released" in checkout.release("1.0.0").stderr
+    assert checkout.state == before

@@ -10,6 +10,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 
 from console.env import Environment
+from console.settings_secret import load_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,13 @@ if (BASE_DIR / ".env").is_file():
     env.read_env(str(BASE_DIR / ".env"))
 
 # --- Environment and secrets -------------------------------------------------------------------------------------
+AWS_REGION = env.str("AWS_REGION", default="eu-west-2")
+SETTINGS_SECRET = env.str("SETTINGS_SECRET", default="")
+if SETTINGS_SECRET:
+    try:
+        load_settings(SETTINGS_SECRET, env.ENVIRON, AWS_REGION)
+    except ValueError as error:
+        UNREADABLE_SETTINGS["SETTINGS_SECRET"] = str(error)
 CONSOLE_ENV = env.str("CONSOLE_ENV", default="dev")
 SECRET_KEY = env.str("SECRET_KEY")
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
@@ -31,7 +39,6 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 SILENCED_SYSTEM_CHECKS = [each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[])]
 
 # --- DynamoDB ----------------------------------------------------------------------------------------------------
-AWS_REGION = env.str("AWS_REGION", default="eu-west-2")
 DYNAMODB_ENDPOINT = env.str("DYNAMODB_ENDPOINT", default="")
 DYNAMODB_CONNECT_TIMEOUT_SECONDS = env.float("DYNAMODB_CONNECT_TIMEOUT_SECONDS", default=1.0)
 DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", default=3.0)

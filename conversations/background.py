@@ -19,7 +19,7 @@ from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.attention.looking import TIMERS
 from conversations.handoff.routing import has_stage
-from conversations.indexer.health import STALE_AFTER, describe_beat
+from conversations.indexer.health import STALE_AFTER, describe_beat, stale_after
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import oldest_due
@@ -29,7 +29,7 @@ from conversations.receiving.leaving import TO_AI
 from conversations.receiving.models import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
-from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY, not_configured
+from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY, due_every, not_configured
 
 TITLE = "Background work"
 # What is due every so often is late after so many times that.
@@ -118,7 +118,7 @@ def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
 def _timers(noted: dict[str, Any], now: datetime) -> WorkState:
     runs, words = describe_beat(noted, now, "their worker", "rings them")
     until = clock.parse_instant(noted.get("looked_until"))
-    if runs and until is not None and now - until >= STALE_AFTER:
+    if runs and until is not None and now - until >= stale_after(noted):
         words += f" and is {clock.format_span(now - until)} behind"
     return WorkState("Timers", "the timers", runs, f"{words}.")
 
@@ -165,7 +165,7 @@ def _recurring(noted: dict[str, Any], fact: str, title: str, every: timedelta, n
     ran_at = clock.parse_instant(noted.get("ran_at"))
     if ran_at is None:
         return WorkState(fact, title, None, "It has never run.")
-    since = clock.format_span(now - ran_at)
+    since, every = clock.format_span(now - ran_at), due_every(every, noted)
     if now - ran_at > LATE_AFTER * every:
         return WorkState(fact, title, False, f"It last ran {since} ago. It is due every {clock.format_span(every)}.")
     return WorkState(fact, title, True, f"It ran {since} ago.")

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,37 +38,58 @@ logger = logging.getLogger(__name__)
 # Names of leases.
 MESSAGE_SWEEP, RECONCILE, INSIGHT = "sweep", "reconcile", "insight"
 SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(minutes=5), timedelta(seconds=15)
+# What reads a whole table takes no more of the time than one in so many parts.
+SHARE = 100
 
 Part = Receiver | Sender | LeasedWorker
 
 
+def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
+    """How long after a run the next one is due, which notes how long it took: rarer where it reads much."""
+    return max(every, timedelta(seconds=SHARE * float(noted.get("took") or 0)))
+
+
 class Recurring(LeasedWorker):
-    """Work that is due every so often. `steps` does it bit by bit, so that the lease is kept meanwhile."""
+    """Work that is due every so often. `steps` does it bit by bit, so that the lease is kept meanwhile.
+
+    `reads_whole_table`: it takes as long as a table is large, and is due the more rarely for it.
+    """
 
     def __init__(
-        self, name: str, title: str, every: timedelta, steps: Callable[[], Iterator[WorkCounts]], **options: Any
+        self,
+        name: str,
+        title: str,
+        every: timedelta,
+        steps: Callable[[], Iterator[WorkCounts]],
+        reads_whole_table: bool = False,
+        **options: Any,
     ) -> None:
         """Take the options of `LeasedWorker` too."""
         self.name, self.title = name, title
         super().__init__(**options)
-        self._every, self._steps = every, steps
+        self._every, self._steps, self._reads_whole_table = every, steps, reads_whole_table
         self._running: Iterator[WorkCounts] | None = None
         self._ran_at: datetime | None = None
+        self._begun_at = self._now()
+        self._due_every = every
 
     def _find_place(self) -> None:
         self._running = None
         self._ran_at = clock.parse_instant(self.lease.state.get("ran_at"))
+        self._due_every = due_every(self._every, self.lease.state)
 
     def _work(self) -> WorkCounts:
         if self._running is None:
-            if self._ran_at is not None and self._now() - self._ran_at < self._every:
+            if self._ran_at is not None and self._now() - self._ran_at < self._due_every:
                 return Counter()
-            self._running = self._steps()
+            self._running, self._begun_at = self._steps(), self._now()
         try:
             done = next(self._running)
         except StopIteration:
             self._running, self._ran_at = None, self._now()
-            self.lease.renew(ran_at=self._ran_at)
+            took = (self._ran_at - self._begun_at).total_seconds() if self._reads_whole_table else None
+            self._due_every = due_every(self._every, {"took": took})
+            self.lease.renew(ran_at=self._ran_at, took=took)
             return Counter()
         except ConsoleError:
             self._running = None
@@ -122,7 +144,7 @@ def message_sweep(**options: Any) -> Recurring:
 
 def reconciler(**options: Any) -> Recurring:
     """Settle hand-off actions that were left pending."""
-    return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, **options)
+    return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, reads_whole_table=True, **options)
 
 
 def summer(**options: Any) -> Recurring:
@@ -143,6 +165,52 @@ def summer(**options: Any) -> Recurring:
 def walkers(**options: Any) -> dict[str, LeasedWorker]:
     """What keeps the facts of the other stores, by what it is called."""
     return {f"the walk of {kind}": FactWalker(kind, **options) for kind in WALKED}
+
+
+class WorkFailed(Exception):
+    """Work could not be done until its time was up; the log says why."""
+
+
+# What a schedule runs where streams and queues are followed by Lambdas, by the word that the schedule uses.
+SCHEDULED: Mapping[str, Callable[..., Mapping[str, Part]]] = {
+    "timers": lambda **options: {"the timers": Timers(**options)},
+    "messages": lambda **options: {"the message sweep": message_sweep(**options)},
+    "replies": lambda **options: {"the sender": Sender(wait=options["wait"])},
+    "notifications": lambda **options: {"the notifier": Notifier(**options)},
+    "reconcile": lambda **options: {"reconcile": reconciler(**options)},
+    "insight": lambda **options: {"insight": summer(**options)},
+    "walks": walkers,
+}
+# Kept from one run to the next: what a walk remembers of what it came by saves reading it again.
+_scheduled: dict[str, tuple[threading.Event, Mapping[str, Part]]] = {}
+
+
+def run_scheduled(work: str, seconds: float) -> dict[str, int]:
+    """Do what a schedule asks for until nothing is left for now, for so many seconds at most; what was done.
+
+    Raises `KeyError` for work that there is not, and `WorkFailed`.
+    """
+    if work not in _scheduled:
+        ended = threading.Event()
+        _scheduled[work] = ended, SCHEDULED[work](wait=ended.wait)
+    ended, parts = _scheduled[work]
+    before = _counted(parts)
+    ended.clear()
+    timer = threading.Timer(seconds, ended.set)
+    timer.start()
+    try:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            for running in [pool.submit(part.run, once=True) for part in parts.values()]:
+                running.result()
+    finally:
+        timer.cancel()
+    if failing := [name for name, part in parts.items() if part.is_failing]:
+        raise WorkFailed(", ".join(failing))
+    return dict(_counted(parts) - before)
+
+
+def _counted(parts: Mapping[str, Part]) -> Counter[str]:
+    return sum((part.counts for part in parts.values()), Counter())
 
 
 def _sweeping() -> Iterator[WorkCounts]:

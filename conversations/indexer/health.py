@@ -16,6 +16,8 @@ from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
 # A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
 # only when something changes, so that its silence says nothing.
 STALE_AFTER = timedelta(seconds=60)
+# What a schedule runs, every few minutes, beats only then.
+SCHEDULED_STALE_AFTER = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
     )
 
 
+def stale_after(noted: Mapping[str, Any]) -> timedelta:
+    """For how long silence says nothing of a process that notes its heartbeat."""
+    return SCHEDULED_STALE_AFTER if noted.get("scheduled") else STALE_AFTER
+
+
 def describe_beat(noted: Mapping[str, Any], now: datetime, who: str, does: str) -> tuple[bool | None, str]:
     """Whether a process that notes its heartbeat runs (None: it never has), and that in words without a full stop.
 
@@ -99,6 +106,6 @@ def describe_beat(noted: Mapping[str, Any], now: datetime, who: str, does: str) 
     since = clock.format_span(now - beat_at)
     if noted.get("mode") == LAMBDA:
         return True, f"A Lambda {does}; it last ran {since} ago"
-    if now - beat_at > STALE_AFTER:
+    if now - beat_at > stale_after(noted):
         return False, f"There has been no sign of {who} for {since}"
     return True, f"{who[0].upper()}{who[1:]} runs"

@@ -70,12 +70,19 @@ class LeasedWorker(ABC):
         self._arn, self._looked_at = "", now()
         self._errors = self._quiet = 0
         self._error: ConsoleError | None = None
+        self._is_scheduled = False
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last round could not do its work."""
+        return self._errors > 0
 
     def run(self, *, once: bool = False) -> None:
-        """Work until `wait` says to end; `once`: until all that is there has been handled.
+        """Work until `wait` says to end; `once`, for who is run by a schedule: until all that is there was handled.
 
         Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
         """
+        self._is_scheduled, self._quiet = once, 0
         try:
             while True:
                 pause = self.cycle()
@@ -86,7 +93,7 @@ class LeasedWorker(ABC):
                         self._say("Another worker is at it.")
                     if not self.lease.is_held or self._quiet >= QUIET_ROUNDS:
                         break
-                    pause = 0.0
+                    pause = 0.0 if self._quiet else pause
                 if self._wait(pause):
                     break
         finally:
@@ -113,9 +120,8 @@ class LeasedWorker(ABC):
             self._errors += 1
             return self._pause()
         self._errors, self._error = 0, None
-        busy = self._is_busy(done)
-        self._quiet = 0 if busy else self._quiet + 1
-        return 0.0 if busy else self.interval
+        self._quiet = self._quiet + 1 if self._is_through(done) else 0
+        return 0.0 if self._is_busy(done) else self.interval
 
     @abstractmethod
     def _find_place(self) -> None:
@@ -127,6 +133,10 @@ class LeasedWorker(ABC):
 
     def _is_busy(self, done: WorkCounts) -> bool:
         return bool(done)
+
+    def _is_through(self, done: WorkCounts) -> bool:
+        """Whether nothing is left to do for now."""
+        return not self._is_busy(done)
 
     def _details(self) -> dict[str, Any]:
         """What a heartbeat tells beside its time."""
@@ -173,7 +183,7 @@ class LeasedWorker(ABC):
         now = self._now()
         if not self.lease.is_held or (self._beat_at is not None and now - self._beat_at < BEAT_EVERY):
             return
-        self.lease.renew(beat_at=now, **self._details())
+        self.lease.renew(beat_at=now, scheduled=self._is_scheduled or None, **self._details())
         self._beat_at = now
 
     def _give_back(self) -> None:

@@ -213,8 +213,11 @@ class FactWalker(LeasedWorker):
             self.lease.renew(ran_at=ran_at)
 
     def _is_busy(self, done: WorkCounts) -> bool:
-        # There is always more to read, and always a rest.
+        # There is always a rest between two pages.
         return False
+
+    def _is_through(self, done: WorkCounts) -> bool:
+        return self._table is None
 
     def _details(self) -> dict[str, Any]:
         counts = {each.value: self.counts[each] for each in (Did.READ, Did.COUNTED, Did.FAILED)}

@@ -55,6 +55,11 @@ class Receiver:
         self._told_at: datetime | None = None
         self._errors = 0
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last round could not do its work."""
+        return self._errors > 0
+
     def run(self, *, once: bool = False) -> None:
         """Receive until `wait` says to end; `once`: until the queue gives nothing more.
 
@@ -86,9 +91,7 @@ class Receiver:
         finished = handle_all(deliveries, QUEUE, self.counts)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)
-        for each in deliveries:
-            if each not in finished:
-                queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
+        bring_soon([each for each in deliveries if each not in finished])
         self._tell(deliveries)
 
     def _tell(self, deliveries: Sequence[QueueMessage]) -> None:
@@ -105,6 +108,12 @@ class Receiver:
         except ConsoleError as error:
             logger.warning("The heartbeat could not be written: %s", type(error).__name__)
         self._told_at = now
+
+
+def bring_soon(deliveries: Sequence[QueueMessage]) -> None:
+    """Let the queue bring messages again soon. Raises the store's errors: then it does so in its own time."""
+    for each in deliveries:
+        queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
 
 
 def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[str]) -> list[QueueMessage]:

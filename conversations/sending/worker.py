@@ -60,12 +60,19 @@ class Sender:
         self._rates = Rates()
         self._told_at: datetime | None = None
         self._errors = 0
+        self._is_scheduled = False
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last round could not do its work."""
+        return self._errors > 0
 
     def run(self, *, once: bool = False) -> None:
-        """Send until `wait` says to end; `once`: until nothing more may leave now.
+        """Send until `wait` says to end; `once`, for who is run by a schedule: until nothing more may leave now.
 
         Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
         """
+        self._is_scheduled = once
         # A pool of its own: a slow provider must hold up nobody who reads.
         part = context.current_part()
         with ThreadPoolExecutor(AT_ONCE, "sender", context.enter_part, (part,)) as pool:
@@ -142,7 +149,7 @@ class Sender:
         if self._told_at is not None and now - self._told_at < BEAT_EVERY:
             return
         try:
-            note(SENDER, beat_at=now, mode="queue")
+            note(SENDER, beat_at=now, mode="queue", scheduled=self._is_scheduled)
         except ConsoleError as error:
             logger.warning("The heartbeat could not be written: %s", type(error).__name__)
         self._told_at = now

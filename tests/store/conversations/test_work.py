@@ -18,6 +18,7 @@ from django.core.management import CommandError, call_command
 from console import clock
 from console.errors import StoreUnavailable
 from console.store import queues
+from conversations.background import _recurring
 from conversations.handoff import perform
 from conversations.handoff.reconciliation import reconcile
 from conversations.indexer.lease import LEASE
@@ -25,8 +26,18 @@ from conversations.management.commands.work import parts_line
 from conversations.receiving import handling
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE, Receiver, sweep
-from conversations.work import MESSAGE_SWEEP, RECONCILE, Recurring, all_parts, message_sweep, reconciler, run_all
+from conversations.work import (
+    MESSAGE_SWEEP,
+    RECONCILE,
+    RECONCILE_EVERY,
+    Recurring,
+    all_parts,
+    message_sweep,
+    reconciler,
+    run_all,
+)
 from tests import faults
+from tests.store.conversations.indexer.test_worker import Clock
 from tests.store.conversations.receiving.test_handling import body, rows, said
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
 from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
@@ -209,6 +220,30 @@ def test_what_ran_just_now_is_not_due(store):
     other = recurring()
     assert other.cycle() == other.interval
     assert len(runs) == 1
+
+
+def test_what_reads_a_whole_table_is_due_the_more_rarely_the_longer_it_takes(store):
+    ticking, runs = Clock(), []
+
+    def steps():
+        runs.append(1)
+        for _ in range(2):
+            ticking.wait(20)
+            yield Counter()
+
+    def recurring() -> Recurring:
+        options = {"now": ticking.now, "wait": ticking.wait, "reads_whole_table": True}
+        return Recurring(RECONCILE, "Reconcile", timedelta(minutes=5), steps, **options)
+
+    recurring().run(once=True)
+    # It took 40 seconds: a hundredth of 4,000.
+    ticking.wait(3_900)
+    recurring().run(once=True)
+    assert len(runs) == 1
+    assert _recurring(store.get("CONSOLE", pk=RECONCILE, sk=LEASE), "", "", RECONCILE_EVERY, ticking.at).runs
+    ticking.wait(100)
+    recurring().run(once=True)
+    assert len(runs) == 2
 
 
 def test_a_run_that_failed_is_begun_again_soon(store):

@@ -65,6 +65,20 @@ def test_it_reads_a_page_each_round_with_rests_and_then_waits_for_hours(store, t
     assert scans(seen) == 3
 
 
+def test_who_walks_once_reads_all_that_is_due_with_rests_and_ends(store, ticking, monkeypatch):
+    monkeypatch.setattr(walking, "PAGE", 2)
+    some_threads(store)
+    one = walker(ticking)
+    with store.calls() as seen:
+        one.run(once=True)
+    assert (scans(seen), one.counts["read"]) == (3, 5)
+    # A rest after each page but the last, and none in order to end.
+    assert [each for each in ticking.waits if each] == [1.0, 1.0]
+    with store.calls() as seen:
+        one.run(once=True)
+    assert scans(seen) == 0
+
+
 def test_what_has_not_changed_is_not_read_again(store, ticking):
     some_threads(store)
     one = walker(ticking)

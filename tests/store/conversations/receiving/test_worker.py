@@ -286,6 +286,23 @@ def test_a_lambda_reports_what_failed_and_no_more(store, queue):
     assert lambda_handler({}) == {"batchItemFailures": []}
 
 
+def test_what_a_lambda_could_not_handle_comes_again_as_soon_as_to_a_worker(store, queue, monkeypatch):
+    put(store, **held_by("ana"))
+    queues.send(queue, body())
+    [brought] = queues.receive(queue, wait=0)
+    record = {
+        "messageId": brought.name,
+        "receiptHandle": brought.receipt,
+        "attributes": {"SentTimestamp": "1769940000000"},
+        "body": brought.body,
+    }
+    assert queues.receive(queue, wait=0) == []
+    monkeypatch.setattr(worker, "AGAIN_SECONDS", 0)
+    with faults.fail_before("TransactWriteItems", whole_calls=True):
+        lambda_handler({"Records": [record]})
+    assert [each.name for each in queues.receive(queue, wait=0)] == [brought.name]
+
+
 def test_the_command_receives_and_says_how_many(store, queue):
     put(store, **held_by("ana"))
     queues.send(queue, body())

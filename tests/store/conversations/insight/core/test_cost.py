@@ -1,47 +1,17 @@
 """What it costs to keep a conversation's facts: the figures of docs/insight.md, in units as DynamoDB counts them."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from console.schema.tables import key_of
-from console.store.connection import client
 from conversations.insight import writing
 from tests.store.conversations.insight.core.kit import put
+from tests.support.console.units import units
 from tests.unit.conversations.insight.kit import HOUR, MINUTE, after, said
 
 pytestmark = [pytest.mark.local_only, pytest.mark.usefixtures("time", "key_is_there")]
-
-READS = {"GetItem", "Query", "BatchGetItem"}
-
-
-@contextmanager
-def units() -> Iterator[Counter[str]]:
-    """Capacity units by table and kind (`INSIGHT write`), of what the console's client does meanwhile."""
-    found: Counter[str] = Counter()
-
-    def ask(params: dict[str, Any], model: Any, **_: object) -> None:
-        if "ReturnConsumedCapacity" in model.input_shape.members:
-            params["ReturnConsumedCapacity"] = "TOTAL"
-
-    def note(parsed: dict[str, Any], model: Any, **_: object) -> None:
-        consumed = parsed.get("ConsumedCapacity", [])
-        for each in consumed if isinstance(consumed, list) else [consumed]:
-            kind = "read" if model.name in READS else "write"
-            found[f"{key_of(each['TableName'])} {kind}"] += each["CapacityUnits"]
-
-    events = client().meta.events
-    events.register("before-parameter-build.dynamodb", ask)
-    events.register("after-call.dynamodb", note)
-    try:
-        yield found
-    finally:
-        events.unregister("before-parameter-build.dynamodb", ask)
-        events.unregister("after-call.dynamodb", note)
 
 
 def kept(store, images: list[dict[str, Any]], time) -> Counter[str]:

@@ -1,5 +1,5 @@
-"""What the documentation has of the code: `python -m tests.documentation` writes these parts, and takes over
-the pictures that the browser tests took; a test compares them."""
+"""What the documentation and `deploy/` have of the code: `python -m tests.documentation` writes these parts, and takes
+over the pictures that the browser tests took; tests compare them."""
 
 import ast
 import html
@@ -16,6 +16,7 @@ from prometheus_client import Counter, Histogram
 
 from console.schema.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
+from console.stack.template import stack_text
 from console.telemetry import metrics, state
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,8 @@ PAGES = {
     ROOT / "docs" / "operations.md": ("indexes", "policies"),
     ROOT / "docs" / "monitoring.md": ("metrics", "gauges"),
 }
+# The CloudFormation template, all of it made from the code.
+TEMPLATE = ROOT / "deploy" / "aws" / "console.json"
 _KINDS = {"str": "text", "int": "number", "float": "number", "bool": "true or false", "list": "list"}
 _LINE = re.compile(r"#?([A-Z][A-Z0-9_]+)=(.*)")
 
@@ -203,5 +206,6 @@ if __name__ == "__main__":
     django.setup()
     for page in PAGES:
         page.write_text(written(page))
+    TEMPLATE.write_text(stack_text())
     missing = copy_pictures()
     sys.stdout.write(f"The pages are written{'; pictures not taken: ' + ', '.join(missing) if missing else ''}\n")

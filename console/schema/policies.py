@@ -4,7 +4,7 @@ Tests walk over every page, form and job, and compare the calls with these lists
 IAM knows no transactions: it asks for the actions inside of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -27,24 +27,36 @@ class Access:
     stream: bool = False
 
 
+QueueName = Literal["HANDOFF", "CHANNELS", "OUTBOX", "RECEIPTS", "SERVICE"]
+
+
 @dataclass(frozen=True, slots=True)
 class QueueAccess:
     """What a process may do with queues, where they are configured; `CHANNELS` are those of all channels."""
 
-    queue: Literal["HANDOFF", "CHANNELS", "OUTBOX", "RECEIPTS", "SERVICE"]
+    queue: QueueName
     actions: tuple[str, ...]
 
-    @property
-    def urls(self) -> list[str]:
-        """The addresses of the queues."""
-        urls = {
-            "HANDOFF": [settings.HANDOFF_QUEUE_URL],
-            "CHANNELS": list(settings.CHANNEL_QUEUE_URLS.values()),
-            "OUTBOX": [settings.OUTBOX_QUEUE_URL],
-            "RECEIPTS": [settings.RECEIPTS_QUEUE_URL],
-            "SERVICE": [settings.SENDING_SERVICE_QUEUE_URL],
-        }
-        return [url for url in urls[self.queue] if url]
+
+@dataclass(frozen=True, slots=True)
+class PolicyScope:
+    """What the ARNs of a policy are made of: of this environment, or of a template's parameters.
+
+    `table` names a table by its key, `queues` has ARNs; `secrets` are patterns of names, none where nothing is sent.
+    """
+
+    partition: str
+    region: str
+    account: str
+    table: Callable[[str], str]
+    queues: Mapping[QueueName, Sequence[str]]
+    secrets: Sequence[str]
+    topic_prefix: str
+    from_email: str
+
+    def arn(self, service: str, resource: str) -> str:
+        """The ARN of something in this region and account."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
 def _of_web(key: str, *actions: str) -> Access:
@@ -209,20 +221,49 @@ _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 
 def document(name: str, account: str = "*") -> dict[str, Any]:
     """The IAM policy of a process for the tables and queues of this environment, in AWS_REGION. Raises `KeyError`."""
-    statements = [*_statements(POLICIES[name], account), *_queue_statements(QUEUES.get(name, ()), account)]
-    if name in SECRETS and settings.OUTBOX_QUEUE_URL:
-        arns = [
-            f"arn:aws:secretsmanager:{settings.AWS_REGION}:{account}:secret:{each}" for each in settings.SECRET_NAMES
-        ]
-        statements.append(_allow("Secrets", "secretsmanager", ("GetSecretValue",), arns))
+    return {"Version": "2012-10-17", "Statement": statements(name, _this_environment(account))}
+
+
+def statements(name: str, scope: PolicyScope) -> list[dict[str, Any]]:
+    """What a process may do, as the statements of its policy. Raises `KeyError`."""
+    found = [*_table_statements(POLICIES[name], scope), *_queue_statements(QUEUES.get(name, ()), scope)]
+    if name in SECRETS and scope.secrets:
+        arns = [scope.arn("secretsmanager", f"secret:{each}") for each in scope.secrets]
+        found.append(_allow("Secrets", "secretsmanager", ("GetSecretValue",), arns))
     if name in NOTIFYING:
-        statements += _notifying(account)
-    return {"Version": "2012-10-17", "Statement": statements}
+        found += _notifying(scope)
+    return found
 
 
-def _statements(accesses: tuple[Access, ...], account: str) -> Iterator[dict[str, Any]]:
+def _this_environment(account: str) -> PolicyScope:
+    urls: dict[QueueName, list[str]] = {
+        "HANDOFF": [settings.HANDOFF_QUEUE_URL],
+        "CHANNELS": list(settings.CHANNEL_QUEUE_URLS.values()),
+        "OUTBOX": [settings.OUTBOX_QUEUE_URL],
+        "RECEIPTS": [settings.RECEIPTS_QUEUE_URL],
+        "SERVICE": [settings.SENDING_SERVICE_QUEUE_URL],
+    }
+    return PolicyScope(
+        partition="aws",
+        region=settings.AWS_REGION,
+        account=account,
+        table=table_name,
+        queues={name: sorted({_queue_arn(url, account) for url in those if url}) for name, those in urls.items()},
+        secrets=settings.SECRET_NAMES if settings.OUTBOX_QUEUE_URL else (),
+        topic_prefix=settings.NOTIFICATIONS_TOPIC_PREFIX,
+        from_email=settings.NOTIFICATIONS_FROM_EMAIL,
+    )
+
+
+def _queue_arn(url: str, account: str) -> str:
+    """The address of a queue names its account: `https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`."""
+    owner, _, name = urlsplit(url).path.strip("/").rpartition("/")
+    return f"arn:aws:sqs:{settings.AWS_REGION}:{owner or account}:{name}"
+
+
+def _table_statements(accesses: tuple[Access, ...], scope: PolicyScope) -> Iterator[dict[str, Any]]:
     for access in accesses:
-        arn = f"arn:aws:dynamodb:{settings.AWS_REGION}:{account}:table/{table_name(access.table)}"
+        arn = scope.arn("dynamodb", f"table/{scope.table(access.table)}")
         sid = access.table.title().replace("_", "")
         if access.actions:
             yield _allow(sid, "dynamodb", access.actions, [arn])
@@ -232,22 +273,18 @@ def _statements(accesses: tuple[Access, ...], account: str) -> Iterator[dict[str
             yield _allow(f"{sid}Stream", "dynamodb", _STREAM, [f"{arn}/stream/*"])
 
 
-def _queue_statements(accesses: tuple[QueueAccess, ...], account: str) -> Iterator[dict[str, Any]]:
-    """The address of a queue names its account: `https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`."""
+def _queue_statements(accesses: tuple[QueueAccess, ...], scope: PolicyScope) -> Iterator[dict[str, Any]]:
     for access in accesses:
-        paths = [urlsplit(url).path.strip("/").rpartition("/") for url in access.urls]
-        arns = [f"arn:aws:sqs:{settings.AWS_REGION}:{owner or account}:{name}" for owner, _, name in paths]
-        if arns:
-            yield _allow(f"{access.queue.title()}Queue", "sqs", access.actions, sorted(set(arns)))
+        if arns := scope.queues[access.queue]:
+            yield _allow(f"{access.queue.title()}Queue", "sqs", access.actions, list(arns))
 
 
-def _notifying(account: str) -> Iterator[dict[str, Any]]:
+def _notifying(scope: PolicyScope) -> Iterator[dict[str, Any]]:
     """Topics may be in any region and account; emails leave from one address."""
-    topics = f"arn:aws:sns:*:*:{settings.NOTIFICATIONS_TOPIC_PREFIX}*"
-    yield _allow("Topics", "sns", ("Publish",), [topics])
-    if address := settings.NOTIFICATIONS_FROM_EMAIL:
-        statement = _allow("Emails", "ses", ("SendEmail",), [f"arn:aws:ses:{settings.AWS_REGION}:{account}:identity/*"])
-        yield statement | {"Condition": {"StringEquals": {"ses:FromAddress": address}}}
+    yield _allow("Topics", "sns", ("Publish",), [f"arn:{scope.partition}:sns:*:*:{scope.topic_prefix}*"])
+    if scope.from_email:
+        statement = _allow("Emails", "ses", ("SendEmail",), [scope.arn("ses", "identity/*")])
+        yield statement | {"Condition": {"StringEquals": {"ses:FromAddress": scope.from_email}}}
 
 
 def _allow(sid: str, service: str, actions: tuple[str, ...], resources: list[str]) -> dict[str, Any]:

@@ -194,6 +194,25 @@ def nginx(upstream: Server, folder: Path, *others: Server) -> Iterator[Server]:
         yield server
 
 
+@contextmanager
+def nginx_beside(upstream: Server, folder: Path) -> Iterator[Server]:
+    """nginx with `deploy/aws/nginx.conf`, all of it, but for its ports and its place."""
+    server = Server(free_port())
+    written = (DEPLOY / "aws" / "nginx.conf").read_text()
+    for there, here in (
+        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{upstream.port};"),
+        ("listen 8080;", f"listen 127.0.0.1:{server.port};"),
+        ("/tmp/", f"{folder}/"),
+        ("daemon off;", "daemon off; user root;"),
+    ):
+        assert there in written
+        written = written.replace(there, here)
+    configuration = folder / "nginx.conf"
+    configuration.write_text(written)
+    with running([str(NGINX), "-e", "stderr", "-c", str(configuration)], server):
+        yield server
+
+
 @pytest.fixture
 def environment(store: Store) -> dict[str, str]:
     """Of a gunicorn on the test's store."""
@@ -226,6 +245,28 @@ def test_nginx_keeps_stalled_bodies_and_silent_connections_from_gunicorn(environ
         for stall in (30, BODY, server.connect), (200, b"", server.connect), (200, b"", without_handshake):
             with stalled(*stall):
                 assert all(answers(server) for _ in range(5))
+
+
+@pytest.mark.slow
+@needs_nginx
+def test_nginx_behind_a_load_balancer_does_the_same_and_passes_on_what_it_said(environment, store, tmp_path):
+    """The load balancer ends TLS, and appends the client to what the client claims."""
+    client, claimed = "203.0.113.9", "198.51.100.1"
+    body = BODY.replace(b"Content-Length", b"X-Forwarded-For: 203.0.113.9\r\nContent-Length")
+    with gunicorn(environment) as upstream, nginx_beside(upstream, tmp_path) as server:
+        for stall in (30, body, server.connect), (200, b"", server.connect):
+            with stalled(*stall):
+                assert all(answers(server) for _ in range(5))
+        said = {"X_Forwarded_Proto": "http", "X_Forwarded_For": f"{claimed}, {client}"}
+        page = server.ask("GET", "/sign-in/", **said)
+        assert page.status == 200
+        cookie = page.getheader("Set-Cookie").partition(";")[0]
+        [token] = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.content)[:1]
+        form = urlencode({"csrfmiddlewaretoken": token, "username": "nobody.here", "password": "not a password"})
+        said |= {"Cookie": cookie, "Content_Type": "application/x-www-form-urlencoded"}
+        assert server.ask("POST", "/sign-in/", form, Referer=f"https://{HOST}/sign-in/", **said).status == 422
+    counted = {item["pk"] for item in store.all("CONSOLE") if item["pk"].startswith("THROTTLE#address#")}
+    assert counted == {_Count("address", client, 1).key["pk"]["S"]}
 
 
 @pytest.mark.slow

@@ -1,0 +1,17 @@
+"""`manage.py stack`: the CloudFormation template of the console, as `deploy/aws/console.json` has it."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from console.stack.template import stack_text
+
+
+class Command(BaseCommand):
+    """It asks nothing of AWS and reads no settings: what differs between environments are parameters."""
+
+    help = "Print the CloudFormation template: tables, queues, IAM, Lambdas, containers and alarms. See docs/aws.md."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print it."""
+        self.stdout.write(stack_text(), ending="")

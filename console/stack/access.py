@@ -1,0 +1,171 @@
+"""A managed policy, or several, for each process, and a role for each that the stack itself runs."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from console.schema.policies import POLICIES, PolicyScope, statements
+from console.schema.tables import TABLES
+from console.stack.functions import FUNCTIONS, LambdaFunction
+from console.stack.intrinsics import attribute, filled, filled_all, ref, when
+from console.stack.parameters import CHANNELS, title_of
+from console.stack.storage import Resources
+
+# What IAM takes in one managed policy, without spaces.
+POLICY_CHARACTERS = 6_144
+# Statements that are there on a condition, by their Sid.
+_CONDITIONS = {
+    "HandoffQueue": "HasHandoffQueue",
+    "ChannelsQueue": "HasChannels",
+    "OutboxQueue": "SendsReplies",
+    "ReceiptsQueue": "OwnSendingService",
+    "ServiceQueue": "OwnSendingService",
+    "Secrets": "SendsReplies",
+    "Emails": "SendsEmails",
+}
+# When the stack runs a process, in a container or as Lambdas.
+_TASKS = {"web": "RunsWeb", "work": "RunsWork"}
+_LAMBDAS = {
+    **{each.process: "UsesLambdas" for each in FUNCTIONS},
+    "receiver": "ReceivesByLambda",
+    "sender": "SendsByLambda",
+}
+ROLES = {**_TASKS, **_LAMBDAS}
+
+
+def _table(key: str) -> str:
+    spec = TABLES[key]
+    return f"{spec.base}-${{Environment}}" if spec.ours else f"${{{title_of(key)}}}"
+
+
+def _arn_of(queue: str) -> str:
+    return f"arn:${{AWS::Partition}}:sqs:${{AWS::Region}}:${{{queue}Account}}:${{{queue}Queue}}"
+
+
+_SCOPE = PolicyScope(
+    partition="${AWS::Partition}",
+    region="${AWS::Region}",
+    account="${AWS::AccountId}",
+    table=_table,
+    queues={
+        "HANDOFF": [_arn_of("Handoff")],
+        "CHANNELS": [_arn_of(channel) for channel in CHANNELS],
+        "OUTBOX": ["${OutboxQueue.Arn}"],
+        "RECEIPTS": ["${ReceiptsQueue.Arn}"],
+        "SERVICE": ["${ServiceQueue.Arn}"],
+    },
+    secrets=["${SecretNames}"],
+    topic_prefix="${NotificationsTopicPrefix}",
+    from_email="${NotificationsFromEmail}",
+)
+
+
+def policies() -> Resources:
+    """What `manage.py tables policy` prints, for each process: `WebPolicy`, `WebPolicy2` and so on."""
+    return {
+        name: {
+            "Type": "AWS::IAM::ManagedPolicy",
+            "Properties": {
+                "Description": f"The console's process {process}: what it does with tables, queues and the like",
+                "PolicyDocument": _document([_conditional(each) for each in part]),
+            },
+        }
+        for process in POLICIES
+        for name, part in zip(policy_names(process), _parts(process), strict=True)
+    }
+
+
+def policy_names(process: str) -> list[str]:
+    """The logical names of a process's policies."""
+    return [f"{process.title()}Policy{number or ''}" for number in (0, *range(2, len(list(_parts(process))) + 1))]
+
+
+def _parts(process: str) -> Iterator[list[dict[str, Any]]]:
+    """The statements in as many parts as IAM's limit asks for, counted with names as long as the placeholders."""
+    part: list[dict[str, Any]] = []
+    for each in statements(process, _SCOPE):
+        if part and len(json.dumps(_document([*part, each]), separators=(",", ":"))) > POLICY_CHARACTERS:
+            yield part
+            part = []
+        part.append(each)
+    yield part
+
+
+def _conditional(statement: dict[str, Any]) -> Any:
+    made, condition = filled_all(statement), _CONDITIONS.get(statement["Sid"])
+    return when(condition, made) if condition else made
+
+
+def _document(found: list[Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": found}
+
+
+def roles() -> Resources:
+    """The roles of containers and Lambdas. Machines of your own get the policies by roles of their own."""
+    made = {"ExecutionRole": _execution_role()}
+    for process, condition in _TASKS.items():
+        made[role_name(process)] = _role(process, "ecs-tasks", condition, [_settings()])
+    for process, condition in _LAMBDAS.items():
+        functions = [each for each in FUNCTIONS if each.process == process]
+        more = [_settings(), *_of_lambdas(functions, condition)]
+        made[role_name(process)] = _role(process, "lambda", condition, more)
+    return made
+
+
+def role_name(process: str) -> str:
+    """The logical name of a process's role."""
+    return f"{process.title()}Role"
+
+
+def _role(process: str, service: str, condition: str, more: list[Any]) -> dict[str, Any]:
+    return {
+        "Type": "AWS::IAM::Role",
+        "Condition": condition,
+        "Properties": {
+            "AssumeRolePolicyDocument": _trust(service),
+            "ManagedPolicyArns": [ref(each) for each in policy_names(process)],
+            "Policies": [{"PolicyName": "running", "PolicyDocument": _document(more)}],
+        },
+    }
+
+
+def _trust(service: str) -> dict[str, Any]:
+    principal = {"Service": f"{service}.amazonaws.com"}
+    return _document([{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}])
+
+
+def _allow(sid: str, resource: Any, *actions: str) -> dict[str, Any]:
+    return {"Sid": sid, "Effect": "Allow", "Action": list(actions), "Resource": resource}
+
+
+def _settings() -> dict[str, Any]:
+    # Secrets Manager adds six characters to a name.
+    secret = filled(_SCOPE.arn("secretsmanager", "secret:console-${Environment}-??????"))
+    return _allow("Settings", secret, "secretsmanager:GetSecretValue")
+
+
+def _of_lambdas(functions: list[LambdaFunction], condition: str) -> Iterator[Any]:
+    """What Lambda does in the name of functions of a role with that condition: log lines, and what brings events."""
+
+    def if_there(function: LambdaFunction, value: Any) -> Any:
+        return value if function.condition == condition else when(function.condition, value)
+
+    logs = [if_there(each, attribute(each.log_group)) for each in functions]
+    yield _allow("Logs", logs, "logs:CreateLogStream", "logs:PutLogEvents")
+    for each in functions:
+        if each.stream:
+            streams = filled(_SCOPE.arn("dynamodb", f"table/${{{each.table}}}/stream/*"))
+            yield if_there(each, _allow("Streams", streams, "dynamodb:ListStreams"))
+            yield if_there(each, _allow("GivenUp", attribute("StreamFailures"), "sqs:SendMessage"))
+        if each.queue:
+            yield if_there(each, _allow("Brought", filled(each.queue), "sqs:GetQueueAttributes"))
+
+
+def _execution_role() -> dict[str, Any]:
+    """What starts containers: it pulls images and writes log lines."""
+    managed = "arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
+    return {
+        "Type": "AWS::IAM::Role",
+        "Condition": "UsesContainers",
+        "Properties": {"AssumeRolePolicyDocument": _trust("ecs-tasks"), "ManagedPolicyArns": [filled(managed)]},
+    }

@@ -1,0 +1,31 @@
+"""The settings of the console's processes, from the stack's parameters and resources."""
+
+from typing import Any
+
+from console.stack.intrinsics import filled, ref, when
+from console.stack.parameters import CHANNELS, OTHER_TABLES, title_of
+
+# What every process gets.
+SETTINGS: dict[str, Any] = {
+    "CONSOLE_ENV": ref("Environment"),
+    "SETTINGS_SECRET": filled("console-${Environment}"),
+    "ALLOWED_HOSTS": ref("HostName"),
+    "CONSOLE_URL": when("HasHost", filled("https://${HostName}"), ""),
+    **{f"TABLE_{key}": ref(f"{title_of(key)}Table") for key in OTHER_TABLES},
+    "HAND_OFF_ROUTING": ref("HandOffRouting"),
+    "HANDOFF_QUEUE_URL": ref("HandoffQueueUrl"),
+    **{f"{channel.upper()}_QUEUE_URL": ref(f"{channel}QueueUrl") for channel in CHANNELS},
+    "OUTBOX_QUEUE_URL": when("SendsReplies", ref("OutboxQueue"), ""),
+    "SENDING_SERVICE_QUEUE_URL": when("OwnSendingService", ref("ServiceQueue"), ""),
+    "RECEIPTS_QUEUE_URL": when("OwnSendingService", ref("ReceiptsQueue"), ""),
+    "REPLY_PROVIDERS": ref("ReplyProviders"),
+    "SECRET_NAMES": ref("SecretNames"),
+    "NOTIFICATIONS_FROM_EMAIL": ref("NotificationsFromEmail"),
+    "NOTIFICATIONS_TOPIC_PREFIX": ref("NotificationsTopicPrefix"),
+}
+# Lambda sets this one itself, and allows nobody else to.
+REGION = {"AWS_REGION": ref("AWS::Region")}
+# The load balancer alone appends to X-Forwarded-For: nginx beside the web server passes it on.
+WEB = {"BEHIND_TLS_PROXY": "true", "TRUSTED_PROXIES": "1"}
+# Of a container whose root is read only.
+SCRATCH = {"TMPDIR": "/dev/shm"}  # noqa: S108  # nosec B108

@@ -1,0 +1,184 @@
+"""The work beside the web servers as Lambdas: what streams and queues bring, and what a schedule starts.
+
+None reserves concurrency: a new account has too little to give any away. A lease lets one scheduled run work at a time,
+a stream's shard is read by one at a time, and a queue's Lambdas are bounded where the queue is read.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from console.stack.environment import SETTINGS
+from console.stack.intrinsics import attribute, filled, ref
+from console.stack.storage import TAGS, VISIBILITY_SECONDS, Resources
+
+RUNTIME = "python3.11"
+# How long a record that the store refuses is brought again before the stream goes on without it: alarms come before.
+STREAM_SECONDS = 6 * 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaFunction:
+    """A Lambda: whose rights it has, and what brings it events.
+
+    `stream` is the parameter with a stream's ARN, and `table` the variable with its table's name; `queue` is the ARN of
+    a queue, which at most `at_once` Lambdas read. `work` is what it does every so many `minutes`.
+    """
+
+    name: str
+    process: str
+    handler: str
+    condition: str = "UsesLambdas"
+    stream: str = ""
+    table: str = ""
+    queue: str = ""
+    at_once: int = 2
+    work: str = ""
+    minutes: int = 1
+
+    @property
+    def seconds(self) -> int:
+        """How long it may run: a queue brings again what takes longer, and a schedule starts the next one."""
+        return self.minutes * 60 if self.work else VISIBILITY_SECONDS
+
+    @property
+    def log_group(self) -> str:
+        """The logical name of where its log lines go."""
+        return f"{self.name}Logs"
+
+
+_SCHEDULED = "conversations.scheduled.lambda_handler"
+_HANDOFF = "arn:${AWS::Partition}:sqs:${AWS::Region}:${HandoffAccount}:${HandoffQueue}"
+FUNCTIONS = (
+    LambdaFunction(
+        "Indexer",
+        "indexer",
+        "conversations.indexer.lambda_handler",
+        stream="ConversationsStreamArn",
+        table="Conversations",
+    ),
+    LambdaFunction(
+        "StageReceiver",
+        "receiver",
+        "conversations.receiving.stage_lambda_handler",
+        "ReceivesStageByLambda",
+        stream="ConversationsStageStreamArn",
+        table="ConversationsStage",
+    ),
+    LambdaFunction(
+        "QueueReceiver",
+        "receiver",
+        "conversations.receiving.lambda_handler",
+        "ReceivesQueueByLambda",
+        queue=_HANDOFF,
+        at_once=10,
+    ),
+    # Each sends REPLIES_PER_SECOND from one number: two are enough, and SQS allows no fewer.
+    LambdaFunction(
+        "Sender", "sender", "conversations.sending.lambda_handler", "SendsByLambda", queue="${OutboxQueue.Arn}"
+    ),
+    LambdaFunction("Messages", "receiver", _SCHEDULED, "ReceivesByLambda", work="messages", minutes=2),
+    LambdaFunction("Replies", "sender", _SCHEDULED, "SendsByLambda", work="replies"),
+    LambdaFunction("Timers", "timers", _SCHEDULED, work="timers"),
+    LambdaFunction("Notifications", "notifier", _SCHEDULED, work="notifications"),
+    LambdaFunction("Reconcile", "reconcile", _SCHEDULED, work="reconcile", minutes=10),
+    LambdaFunction("Insight", "insight", _SCHEDULED, work="insight"),
+    LambdaFunction("Walks", "insight", _SCHEDULED, work="walks", minutes=5),
+)
+
+
+def functions() -> Resources:
+    """All Lambdas, with what brings them events."""
+    made: Resources = {}
+    for each in FUNCTIONS:
+        found = {f"{each.name}Function": _function(each), each.log_group: _logs(each)}
+        if each.stream:
+            found[f"{each.name}Source"] = _source(ref(each.stream), _from_stream())
+        if each.queue:
+            found[f"{each.name}Source"] = _source(filled(each.queue), _from_queue(each))
+        if each.work:
+            found |= _schedule(each)
+        if each.stream or each.queue:
+            found[f"{each.name}Source"]["Properties"]["FunctionName"] = ref(f"{each.name}Function")
+        made |= {name: {"Condition": each.condition} | resource for name, resource in found.items()}
+    return made
+
+
+def _function(each: LambdaFunction) -> dict[str, Any]:
+    properties = {
+        "FunctionName": _name(each),
+        "Description": f"Conversation Console: {each.work or each.process}",
+        "Runtime": RUNTIME,
+        "Architectures": [ref("Architecture")],
+        "Handler": each.handler,
+        "Code": {"S3Bucket": ref("CodeBucket"), "S3Key": ref("CodeKey")},
+        "Role": attribute(f"{each.process.title()}Role"),
+        "MemorySize": 1024 if each.work == "walks" else 512,
+        "Timeout": each.seconds,
+        "Environment": {"Variables": SETTINGS},
+        "LoggingConfig": {"LogGroup": ref(each.log_group)},
+        "Tags": TAGS,
+    }
+    return {"Type": "AWS::Lambda::Function", "Properties": properties}
+
+
+def _name(each: LambdaFunction) -> Any:
+    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in each.name)
+    return filled(f"console-${{Environment}}{words}")
+
+
+def _logs(each: LambdaFunction) -> dict[str, Any]:
+    name = filled(_name(each)["Fn::Sub"].replace("console", "/aws/lambda/console", 1))
+    return log_group(name)
+
+
+def log_group(name: Any) -> dict[str, Any]:
+    """Where log lines go; kept for a while, and gone with the stack."""
+    properties = {"LogGroupName": name, "RetentionInDays": ref("LogRetentionDays"), "Tags": TAGS}
+    made = {"Type": "AWS::Logs::LogGroup", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Delete"}
+    return made | {"Properties": properties}
+
+
+def _source(arn: Any, properties: dict[str, Any]) -> dict[str, Any]:
+    common = {"EventSourceArn": arn, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    return {"Type": "AWS::Lambda::EventSourceMapping", "Properties": common | properties}
+
+
+def _from_stream() -> dict[str, Any]:
+    return {
+        "StartingPosition": "TRIM_HORIZON",
+        "BatchSize": 50,
+        "MaximumBatchingWindowInSeconds": 1,
+        "BisectBatchOnFunctionError": True,
+        "MaximumRetryAttempts": -1,
+        "MaximumRecordAgeInSeconds": STREAM_SECONDS,
+        "DestinationConfig": {"OnFailure": {"Destination": attribute("StreamFailures")}},
+    }
+
+
+def _from_queue(each: LambdaFunction) -> dict[str, Any]:
+    return {"BatchSize": 10, "ScalingConfig": {"MaximumConcurrency": each.at_once}}
+
+
+def _schedule(each: LambdaFunction) -> Resources:
+    function, rule = f"{each.name}Function", f"{each.name}Schedule"
+    rate = f"rate({each.minutes} minute{'' if each.minutes == 1 else 's'})"
+    target = {"Id": "run", "Arn": attribute(function), "Input": json.dumps({"work": each.work})}
+    permission = {
+        "FunctionName": ref(function),
+        "Action": "lambda:InvokeFunction",
+        "Principal": "events.amazonaws.com",
+        "SourceArn": attribute(rule),
+    }
+    # The next run does what this one could not.
+    invocations = {
+        "FunctionName": ref(function),
+        "Qualifier": "$LATEST",
+        "MaximumRetryAttempts": 0,
+        "MaximumEventAgeInSeconds": 60,
+    }
+    return {
+        rule: {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": rate, "Targets": [target]}},
+        f"{each.name}Permission": {"Type": "AWS::Lambda::Permission", "Properties": permission},
+        f"{each.name}Invocations": {"Type": "AWS::Lambda::EventInvokeConfig", "Properties": invocations},
+    }

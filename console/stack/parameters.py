@@ -1,0 +1,218 @@
+"""What the person chooses who deploys the stack, and the conditions that follow from it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from console.schema.environments import DEVELOPMENT
+from console.schema.tables import TABLES
+
+Parameters = dict[str, dict[str, Any]]
+OWN_TABLES = tuple(key for key, spec in TABLES.items() if spec.ours)
+OTHER_TABLES = tuple(key for key, spec in TABLES.items() if not spec.ours)
+CHANNELS = ("Whatsapp", "Sms", "Email")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVariable:
+    """What stands for a `${name}` that is neither a parameter nor a resource; it may be there on a condition only."""
+
+    value: Any
+    condition: str = ""
+
+
+def title_of(key: str) -> str:
+    """`ConversationsStage` of `CONVERSATIONS_STAGE`."""
+    return key.title().replace("_", "")
+
+
+def _text(default: str | None, description: str, **more: Any) -> dict[str, Any]:
+    return {"Type": "String"} | ({} if default is None else {"Default": default}) | {"Description": description} | more
+
+
+def _choice(description: str, *values: str) -> dict[str, Any]:
+    """The first value is the default."""
+    return _text(values[0], description, AllowedValues=list(values))
+
+
+def _number(default: int, description: str) -> dict[str, Any]:
+    return {"Type": "Number", "Default": default, "Description": description}
+
+
+def _queue(whose: str) -> dict[str, Any]:
+    pattern = r"^(https://[^/]+/\d{12}/[A-Za-z0-9_.-]+)?$"
+    return _text("", f"Address of the platform's {whose}; empty if there is none", AllowedPattern=pattern)
+
+
+def _stream(of: str) -> dict[str, Any]:
+    pattern = r"^(arn:[^:]+:dynamodb:[^:]+:\d{12}:table/[^/]+/stream/.+)?$"
+    return _text("", f"ARN of the stream of the table {of}, for Lambdas", AllowedPattern=pattern)
+
+
+GROUPS: dict[str, Parameters] = {
+    "The console": {
+        "Environment": _text(
+            "prod",
+            "CONSOLE_ENV: names of tables end with it",
+            AllowedPattern="^[a-z0-9][a-z0-9_-]{0,30}$",
+        ),
+        "HostName": _text("", "Where people open the console, such as console.example.com"),
+        "TablesAndSecret": _choice(
+            "existing where they are there already, of `manage.py tables create` or of a stack before this one",
+            *("create", "existing"),
+        ),
+        "RunWorkAs": _choice("How the work beside the web servers runs", "Process", "Lambdas"),
+        "LogRetentionDays": _number(30, "Days for which log lines are kept"),
+        "AlarmTopicArn": _text("", "SNS topic that alarms tell; empty: they can be seen in CloudWatch only"),
+    },
+    "Containers: web servers, and the work as a process": {
+        "Image": _text("", "The console's image; empty: nothing runs in containers"),
+        "ProxyImage": _text("public.ecr.aws/nginx/nginx:stable-alpine", "nginx, in front of each web server"),
+        "Architecture": _choice("Of the image and of the Lambdas' code", "x86_64", "arm64"),
+        "CertificateArn": _text("", "Certificate of HostName in ACM; empty: no web servers here"),
+        "HostedZoneId": _text("", "Route 53 zone that gets HostName; empty: you point HostName there yourself"),
+        "VpcId": _text("", "The network"),
+        "LoadBalancerSubnets": _text("", "Two or more public subnets, comma separated"),
+        "TaskSubnets": _text("", "Subnets of the containers, with a way to the internet, comma separated"),
+        "AssignPublicIp": _choice("ENABLED where TaskSubnets are public, without NAT", "DISABLED", "ENABLED"),
+        "AllowedCidr": _text("0.0.0.0/0", "Who may reach the load balancer"),
+        "WebTasks": _number(2, "Web servers"),
+        "WorkTasks": _number(2, "Processes for the work: one does it, the other stands by"),
+        "TaskCpu": _text("512", "CPU units of each container task; 1,024 are a vCPU"),
+        "TaskMemory": _text("1024", "MiB of each container task"),
+    },
+    "Lambdas": {
+        "CodeBucket": _text("", "S3 bucket of the code"),
+        "CodeKey": _text("", "Key of the code's zip file; a new one for each version"),
+        "ConversationsStreamArn": _stream("CONVERSATIONS"),
+        "ConversationsStageStreamArn": _stream("CONVERSATIONS_STAGE"),
+    },
+    "Customers' messages and replies": {
+        "HandOffRouting": _choice("HAND_OFF_ROUTING", "off", "held", "waiting"),
+        "HandoffQueueUrl": _queue("queue of messages for people"),
+        **{f"{channel}QueueUrl": _queue(f"queue of {channel}") for channel in CHANNELS},
+        "Replies": _choice("Whether people answer from the console", "on", "off"),
+        "ReplyProviders": _text("whatsapp:twilio,sms:twilio,email:sendgrid", "REPLY_PROVIDERS"),
+        "SendingService": _choice("own: queues for your own sending service (outbox-only)", "none", "own"),
+        "SecretNames": _text("*/*/*/*", "Pattern of the names of the companies' secrets"),
+        "NotificationsFromEmail": _text("", "NOTIFICATIONS_FROM_EMAIL, verified in SES; empty: no emails"),
+        "NotificationsTopicPrefix": _text("console-", "NOTIFICATIONS_TOPIC_PREFIX"),
+    },
+    "Tables of other services": {
+        f"{title_of(key)}Table": _text("", f"Name of {key}; empty: {TABLES[key].base}-<Environment>")
+        if key != "CONVERSATIONS_STAGE"
+        else _text("", f"Name of {key}; empty: nothing is received from it")
+        for key in OTHER_TABLES
+    },
+}
+PARAMETERS: Parameters = {name: each for group in GROUPS.values() for name, each in group.items()}
+
+
+def is_(name: str, value: str) -> dict[str, Any]:
+    """Whether a parameter has that value."""
+    return {"Fn::Equals": [{"Ref": name}, value]}
+
+
+def given(name: str) -> dict[str, Any]:
+    """Whether a parameter is not empty."""
+    return {"Fn::Not": [is_(name, "")]}
+
+
+def _both(one: Any, other: Any) -> dict[str, Any]:
+    return {"Fn::And": [one, other]}
+
+
+def _condition(name: str) -> dict[str, str]:
+    return {"Condition": name}
+
+
+def _any(*names: str) -> dict[str, Any]:
+    return {"Fn::Or": [_condition(each) for each in names]}
+
+
+CONDITIONS: dict[str, Any] = {
+    "Protects": {"Fn::Not": [{"Fn::Or": [is_("Environment", each) for each in DEVELOPMENT]}]},
+    "MakesTables": is_("TablesAndSecret", "create"),
+    "RunsWeb": _both(given("Image"), given("CertificateArn")),
+    "RunsWork": _both(given("Image"), is_("RunWorkAs", "Process")),
+    "UsesContainers": _any("RunsWeb", "RunsWork"),
+    "NamesHost": _both(_condition("RunsWeb"), given("HostedZoneId")),
+    "UsesLambdas": is_("RunWorkAs", "Lambdas"),
+    "OnArm": is_("Architecture", "arm64"),
+    "HasAlarmTopic": given("AlarmTopicArn"),
+    "HasHost": given("HostName"),
+    "HasHandoffQueue": given("HandoffQueueUrl"),
+    "HasStage": given("ConversationsStageTable"),
+    "HasChannels": _any(*(f"Has{channel}Queue" for channel in CHANNELS)),
+    "SendsReplies": is_("Replies", "on"),
+    "OwnSendingService": _both(is_("SendingService", "own"), _condition("SendsReplies")),
+    "SendsEmails": given("NotificationsFromEmail"),
+    "ReceivesQueueByLambda": _both(_condition("UsesLambdas"), _condition("HasHandoffQueue")),
+    "ReceivesStageByLambda": _both(_condition("UsesLambdas"), _condition("HasStage")),
+    "ReceivesByLambda": _any("ReceivesQueueByLambda", "ReceivesStageByLambda"),
+    "SendsByLambda": _both(_condition("UsesLambdas"), _condition("SendsReplies")),
+    **{f"Has{channel}Queue": given(f"{channel}QueueUrl") for channel in CHANNELS},
+    **{f"Names{title_of(key)}": given(f"{title_of(key)}Table") for key in OTHER_TABLES},
+}
+
+
+def _rule(condition: dict[str, Any], *assertions: tuple[dict[str, Any], str]) -> dict[str, Any]:
+    return {
+        "RuleCondition": condition,
+        "Assertions": [{"Assert": each, "AssertDescription": words} for each, words in assertions],
+    }
+
+
+RULES = {
+    "LambdasHaveCodeAndStream": _rule(
+        is_("RunWorkAs", "Lambdas"),
+        (given("CodeBucket"), "Lambdas need CodeBucket."),
+        (given("CodeKey"), "Lambdas need CodeKey."),
+        (given("ConversationsStreamArn"), "The indexer as a Lambda needs ConversationsStreamArn."),
+    ),
+    "StageLambdaHasStream": _rule(
+        _both(is_("RunWorkAs", "Lambdas"), given("ConversationsStageTable")),
+        (given("ConversationsStageStreamArn"), "As a Lambda, its receiver needs ConversationsStageStreamArn."),
+    ),
+    "ContainersHaveNetwork": _rule(
+        given("Image"),
+        (given("VpcId"), "Containers need VpcId."),
+        (given("TaskSubnets"), "Containers need TaskSubnets."),
+    ),
+    "WebHasHost": _rule(
+        _both(given("Image"), given("CertificateArn")),
+        (given("HostName"), "Web servers need HostName, as in the certificate."),
+        (given("LoadBalancerSubnets"), "Web servers need LoadBalancerSubnets."),
+    ),
+    "RoutingHasSource": _rule(
+        {"Fn::Not": [is_("HandOffRouting", "off")]},
+        (
+            {"Fn::Or": [given("HandoffQueueUrl"), given("ConversationsStageTable")]},
+            "HandOffRouting needs HandoffQueueUrl or ConversationsStageTable: nobody would read the messages.",
+        ),
+    ),
+}
+
+
+def _part_of_url(parameter: str, position: int) -> dict[str, Any]:
+    """`https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`: 3 is the account, 4 the name."""
+    return {"Fn::Select": [position, {"Fn::Split": ["/", {"Ref": parameter}]}]}
+
+
+VARIABLES = {
+    title_of(key): TemplateVariable(
+        {
+            "Fn::If": [
+                f"Names{title_of(key)}",
+                {"Ref": f"{title_of(key)}Table"},
+                {"Fn::Sub": f"{TABLES[key].base}-${{Environment}}"},
+            ]
+        }
+    )
+    for key in OTHER_TABLES
+}
+for _name in ("Handoff", *CHANNELS):
+    _condition_name = "" if _name == "Handoff" else f"Has{_name}Queue"
+    VARIABLES |= {
+        f"{_name}Account": TemplateVariable(_part_of_url(f"{_name}QueueUrl", 3), _condition_name),
+        f"{_name}Queue": TemplateVariable(_part_of_url(f"{_name}QueueUrl", 4), _condition_name),
+    }

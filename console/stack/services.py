@@ -1,0 +1,228 @@
+"""What runs in containers: the web servers behind a load balancer, and the work as a process of its own."""
+
+from pathlib import Path
+from typing import Any
+
+from console.stack.environment import REGION, SCRATCH, SETTINGS, WEB
+from console.stack.functions import log_group
+from console.stack.intrinsics import attribute, filled, ref, when
+from console.stack.storage import TAGS, Resources
+
+# Where nginx listens, and how it is told what to do.
+PROXY_PORT = 8080
+PROXY_FILE = Path(__file__).resolve().parents[2] / "deploy" / "aws" / "nginx.conf"
+# The container's root is read only, but for this place.
+_PROXY_PLACE = "/tmp"  # noqa: S108  # nosec B108
+_PROXY_COMMAND = (
+    f"printf '%s' \"$CONFIGURATION\" > {_PROXY_PLACE}/nginx.conf && exec nginx -c {_PROXY_PLACE}/nginx.conf"
+)
+# Longer than gunicorn and `work` take to end what they are at.
+STOP_SECONDS = 60
+_CPU = {"x86_64": "X86_64", "arm64": "ARM64"}
+
+
+def services() -> Resources:
+    """Everything, each on its condition."""
+    web = {**_network(), **_balancer(), "WebTask": _web_task(), "WebService": _web_service()}
+    work = {
+        "WorkSecurityGroup": _security_group("Work beside the web servers of the console", []),
+        "WorkTask": _task("work", [_console("work", ["python", "manage.py", "work"], SETTINGS | REGION | SCRATCH)]),
+        "WorkService": _service("Work", "WorkSecurityGroup", {}),
+    }
+    shared = {
+        "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": _named(), "Tags": TAGS}},
+        "ContainerLogs": log_group(filled("/console/${Environment}")),
+    }
+    made = {name: {"Condition": "UsesContainers"} | each for name, each in shared.items()}
+    made |= {name: {"Condition": "RunsWeb"} | each for name, each in web.items()}
+    made |= {name: {"Condition": "RunsWork"} | each for name, each in work.items()}
+    return made | {"HostRecord": _host_record()}
+
+
+def _named() -> Any:
+    return filled("console-${Environment}")
+
+
+def _subnets(parameter: str) -> dict[str, Any]:
+    return {"Fn::Split": [",", ref(parameter)]}
+
+
+def _ingress(port: int, **source: Any) -> dict[str, Any]:
+    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port} | source
+
+
+def _security_group(description: str, ingress: list[dict[str, Any]]) -> dict[str, Any]:
+    # Out: AWS, providers of messages and companies' webhooks, on whatever port these have.
+    out = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0", "Description": "Anywhere"}
+    properties = {"GroupDescription": description, "VpcId": ref("VpcId"), "SecurityGroupEgress": [out], "Tags": TAGS}
+    return {
+        "Type": "AWS::EC2::SecurityGroup",
+        "Properties": properties | ({"SecurityGroupIngress": ingress} if ingress else {}),
+    }
+
+
+def _network() -> Resources:
+    allowed = [_ingress(port, CidrIp=ref("AllowedCidr"), Description="Browsers") for port in (80, 443)]
+    balancer = {"SourceSecurityGroupId": ref("LoadBalancerSecurityGroup"), "Description": "The load balancer"}
+    return {
+        "LoadBalancerSecurityGroup": _security_group("Load balancer of the console", allowed),
+        "WebSecurityGroup": _security_group("Web servers of the console", [_ingress(PROXY_PORT, **balancer)]),
+    }
+
+
+def _balancer() -> Resources:
+    attributes = {
+        "routing.http.drop_invalid_header_fields.enabled": "true",
+        # A long page of conversations takes less; nginx keeps its connections for longer.
+        "idle_timeout.timeout_seconds": "60",
+    }
+    balancer = {
+        "Name": _named(),
+        "Type": "application",
+        "Scheme": "internet-facing",
+        "Subnets": _subnets("LoadBalancerSubnets"),
+        "SecurityGroups": [ref("LoadBalancerSecurityGroup")],
+        "LoadBalancerAttributes": [{"Key": key, "Value": value} for key, value in attributes.items()],
+        "Tags": TAGS,
+    }
+    targets = {
+        "VpcId": ref("VpcId"),
+        "TargetType": "ip",
+        "Protocol": "HTTP",
+        "Port": PROXY_PORT,
+        "HealthCheckPath": "/healthz",
+        "HealthCheckIntervalSeconds": 10,
+        "HealthCheckTimeoutSeconds": 5,
+        "HealthyThresholdCount": 2,
+        "UnhealthyThresholdCount": 3,
+        "Matcher": {"HttpCode": "200"},
+        "TargetGroupAttributes": [{"Key": "deregistration_delay.timeout_seconds", "Value": "30"}],
+        "Tags": TAGS,
+    }
+    redirect = {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}
+    return {
+        "LoadBalancer": {"Type": "AWS::ElasticLoadBalancingV2::LoadBalancer", "Properties": balancer},
+        "Targets": {"Type": "AWS::ElasticLoadBalancingV2::TargetGroup", "Properties": targets},
+        "Listener": _listener(
+            443,
+            "HTTPS",
+            {"Type": "forward", "TargetGroupArn": ref("Targets")},
+            SslPolicy="ELBSecurityPolicy-TLS13-1-2-2021-06",
+            Certificates=[{"CertificateArn": ref("CertificateArn")}],
+        ),
+        "PlainListener": _listener(80, "HTTP", {"Type": "redirect", "RedirectConfig": redirect}),
+    }
+
+
+def _listener(port: int, protocol: str, action: dict[str, Any], **more: Any) -> dict[str, Any]:
+    properties = {"LoadBalancerArn": ref("LoadBalancer"), "Port": port, "Protocol": protocol}
+    return {
+        "Type": "AWS::ElasticLoadBalancingV2::Listener",
+        "Properties": properties | {"DefaultActions": [action]} | more,
+    }
+
+
+def _host_record() -> dict[str, Any]:
+    alias = {
+        "DNSName": attribute("LoadBalancer", "DNSName"),
+        "HostedZoneId": attribute("LoadBalancer", "CanonicalHostedZoneID"),
+    }
+    properties = {"HostedZoneId": ref("HostedZoneId"), "Name": ref("HostName"), "Type": "A", "AliasTarget": alias}
+    return {"Type": "AWS::Route53::RecordSet", "Condition": "NamesHost", "Properties": properties}
+
+
+def _container(name: str, image: str, prefix: str, environment: dict[str, Any], **more: Any) -> dict[str, Any]:
+    logs = {
+        "awslogs-group": ref("ContainerLogs"),
+        "awslogs-region": ref("AWS::Region"),
+        "awslogs-stream-prefix": prefix,
+    }
+    return {
+        "Name": name,
+        "Image": ref(image),
+        "Essential": True,
+        "ReadonlyRootFilesystem": True,
+        "StopTimeout": STOP_SECONDS,
+        "Environment": [{"Name": key, "Value": value} for key, value in environment.items()],
+        "LogConfiguration": {"LogDriver": "awslogs", "Options": logs},
+    } | more
+
+
+def _console(prefix: str, command: list[str], environment: dict[str, Any]) -> dict[str, Any]:
+    return _container("console", "Image", prefix, environment, **({"Command": command} if command else {}))
+
+
+def _task(process: str, containers: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    platform = {
+        "OperatingSystemFamily": "LINUX",
+        "CpuArchitecture": when("OnArm", _CPU["arm64"], _CPU["x86_64"]),
+    }
+    properties = {
+        "Family": filled(f"console-{process}-${{Environment}}"),
+        "RequiresCompatibilities": ["FARGATE"],
+        "NetworkMode": "awsvpc",
+        "Cpu": ref("TaskCpu"),
+        "Memory": ref("TaskMemory"),
+        "RuntimePlatform": platform,
+        "ExecutionRoleArn": attribute("ExecutionRole"),
+        "TaskRoleArn": attribute(f"{process.title()}Role"),
+        "ContainerDefinitions": containers,
+        "Tags": TAGS,
+    }
+    return {"Type": "AWS::ECS::TaskDefinition", "Properties": properties | more}
+
+
+def _web_task() -> dict[str, Any]:
+    proxy = _container(
+        "proxy",
+        "ProxyImage",
+        "web",
+        {"CONFIGURATION": PROXY_FILE.read_text()},
+        EntryPoint=["sh", "-c"],
+        Command=[_PROXY_COMMAND],
+        PortMappings=[{"ContainerPort": PROXY_PORT}],
+        MountPoints=[{"SourceVolume": "proxy", "ContainerPath": _PROXY_PLACE}],
+        DependsOn=[{"ContainerName": "console", "Condition": "START"}],
+    )
+    console = _console("web", [], SETTINGS | REGION | WEB | SCRATCH)
+    return _task("web", [console, proxy], Volumes=[{"Name": "proxy"}])
+
+
+def _web_service() -> dict[str, Any]:
+    made = _service(
+        "Web",
+        "WebSecurityGroup",
+        {
+            "HealthCheckGracePeriodSeconds": 60,
+            "LoadBalancers": [
+                {"ContainerName": "proxy", "ContainerPort": PROXY_PORT, "TargetGroupArn": ref("Targets")}
+            ],
+        },
+    )
+    # A service can only be made behind a target group that a listener uses.
+    return made | {"DependsOn": ["Listener"]}
+
+
+def _service(name: str, group: str, more: dict[str, Any]) -> dict[str, Any]:
+    deployment = {
+        "MinimumHealthyPercent": 100,
+        "MaximumPercent": 200,
+        "DeploymentCircuitBreaker": {"Enable": True, "Rollback": True},
+    }
+    network = {
+        "Subnets": _subnets("TaskSubnets"),
+        "SecurityGroups": [ref(group)],
+        "AssignPublicIp": ref("AssignPublicIp"),
+    }
+    properties = {
+        "ServiceName": filled(f"{name.lower()}-${{Environment}}"),
+        "Cluster": ref("Cluster"),
+        "LaunchType": "FARGATE",
+        "TaskDefinition": ref(f"{name}Task"),
+        "DesiredCount": ref(f"{name}Tasks"),
+        "DeploymentConfiguration": deployment,
+        "NetworkConfiguration": {"AwsvpcConfiguration": network},
+        "PropagateTags": "SERVICE",
+        "Tags": TAGS,
+    }
+    return {"Type": "AWS::ECS::Service", "Properties": properties | more}

@@ -1,0 +1,103 @@
+"""The console's own tables, its queues, and the secret with its key."""
+
+from typing import Any
+
+from console.schema.definition import table_definition
+from console.schema.tables import TABLES
+from console.stack.intrinsics import attribute, filled, ref, when
+from console.stack.parameters import OWN_TABLES, title_of
+
+Resources = dict[str, dict[str, Any]]
+KEPT = {"Condition": "MakesTables", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+TAGS = [{"Key": "environment", "Value": ref("Environment")}]
+# What a sender takes for one reply at most, and how long a Lambda may run that is brought messages.
+VISIBILITY_SECONDS = 60
+# A reply comes again each second while it waits for its turn, for ten minutes at most. SQS allows no more than this.
+REPLY_RECEIVES = 1_000
+RECEIPT_RECEIVES = 10
+DAY, LONGEST_DAYS = 86_400, 14
+
+
+def tables() -> Resources:
+    """The console's own tables, as `manage.py tables create` makes them."""
+    return {f"{title_of(key)}Table": _table(key) for key in OWN_TABLES}
+
+
+def table_name_of(key: str) -> Any:
+    """The name of an own table."""
+    return filled(f"{TABLES[key].base}-${{Environment}}")
+
+
+def _table(key: str) -> dict[str, Any]:
+    spec = TABLES[key]
+    protects: Any = when("Protects", True, False) if spec.protected else False
+    properties = table_definition(spec) | {
+        "TableName": table_name_of(key),
+        "DeletionProtectionEnabled": protects,
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": protects},
+        "Tags": TAGS,
+    }
+    if "StreamSpecification" in properties:
+        # CloudFormation has no StreamEnabled: being there is being on.
+        properties["StreamSpecification"] = {"StreamViewType": properties["StreamSpecification"]["StreamViewType"]}
+    if spec.ttl:
+        properties["TimeToLiveSpecification"] = {"AttributeName": spec.ttl, "Enabled": True}
+    return {"Type": "AWS::DynamoDB::Table", **KEPT, "Properties": properties}
+
+
+def queues() -> Resources:
+    """The outbox, the two queues of a company's own sending service, and what keeps what could not be dealt with."""
+    own = "OwnSendingService"
+    return {
+        "OutboxQueue": _queue("outbox", fifo=True, dead="OutboxDeadLetters", receives=REPLY_RECEIVES),
+        "OutboxDeadLetters": _queue("outbox-dead-letters", fifo=True),
+        "ServiceQueue": _queue("sending-service", own, fifo=True, dead="ServiceDeadLetters", receives=RECEIPT_RECEIVES),
+        "ServiceDeadLetters": _queue("sending-service-dead-letters", own, fifo=True),
+        "ReceiptsQueue": _queue("receipts", own, dead="ReceiptsDeadLetters", receives=RECEIPT_RECEIVES),
+        "ReceiptsDeadLetters": _queue("receipts-dead-letters", own),
+        # Which records of a stream a Lambda gave up, for whom to sweep.
+        "StreamFailures": _queue("stream-failures", "UsesLambdas"),
+    }
+
+
+# What must be empty, by the queue whose failures it keeps.
+DEAD_LETTERS = {
+    "OutboxDeadLetters": "",
+    "ServiceDeadLetters": "OwnSendingService",
+    "ReceiptsDeadLetters": "OwnSendingService",
+    "StreamFailures": "UsesLambdas",
+}
+
+
+def _queue(name: str, condition: str = "", *, fifo: bool = False, dead: str = "", receives: int = 0) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "QueueName": filled(f"console-{name}-${{Environment}}{'.fifo' if fifo else ''}"),
+        "SqsManagedSseEnabled": True,
+        "VisibilityTimeout": VISIBILITY_SECONDS,
+        "MessageRetentionPeriod": 4 * DAY if dead else LONGEST_DAYS * DAY,
+        "Tags": TAGS,
+    }
+    if fifo:
+        properties["FifoQueue"] = True
+    if dead:
+        properties["RedrivePolicy"] = {"deadLetterTargetArn": attribute(dead), "maxReceiveCount": receives}
+    made = {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Delete"}
+    return made | ({"Condition": condition} if condition else {}) | {"Properties": properties}
+
+
+def secret() -> Resources:
+    """`SETTINGS_SECRET`: the generated SECRET_KEY, and room for further settings that nobody else should read."""
+    # Never change what is generated: CloudFormation would make a new key.
+    generated = {
+        "SecretStringTemplate": "{}",
+        "GenerateStringKey": "SECRET_KEY",
+        "PasswordLength": 64,
+        "ExcludePunctuation": True,
+    }
+    properties = {
+        "Name": filled("console-${Environment}"),
+        "Description": "Settings of the console as JSON, among them SECRET_KEY",
+        "GenerateSecretString": generated,
+        "Tags": TAGS,
+    }
+    return {"Settings": {"Type": "AWS::SecretsManager::Secret", **KEPT, "Properties": properties}}

@@ -1,0 +1,83 @@
+"""The template as a whole, and as text."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from console.schema.policies import POLICIES
+from console.stack.access import ROLES, policies, policy_names, role_name, roles
+from console.stack.alarms import alarms
+from console.stack.environment import REGION, SETTINGS
+from console.stack.functions import functions
+from console.stack.intrinsics import attribute, ref
+from console.stack.parameters import CONDITIONS, GROUPS, OWN_TABLES, PARAMETERS, RULES, title_of
+from console.stack.services import services
+from console.stack.storage import queues, secret, table_name_of, tables
+
+WIDTH = 160
+# An empty default stands for "not used": then its resource is not there, or a rule refuses it. All processes get the
+# same settings, whatever one of them is there for.
+_NOT_JUDGED = ["W1028", "W1030", "W1033"]
+
+
+def stack_template() -> dict[str, Any]:
+    """The CloudFormation template of the console: the same in every environment."""
+    groups = [{"Label": {"default": label}, "Parameters": list(group)} for label, group in GROUPS.items()]
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "Conversation Console: tables, queues, rights, and what runs. Made by manage.py stack.",
+        "Metadata": {
+            "AWS::CloudFormation::Interface": {"ParameterGroups": groups},
+            "cfn-lint": {"config": {"ignore_checks": _NOT_JUDGED}},
+        },
+        "Parameters": PARAMETERS,
+        "Rules": RULES,
+        "Conditions": CONDITIONS,
+        "Resources": tables() | queues() | secret() | policies() | roles() | functions() | services() | alarms(),
+        "Outputs": _outputs(),
+    }
+
+
+def _outputs() -> dict[str, Any]:
+    made = {f"{title_of(key)}Table": _output(f"The table {key}", table_name_of(key)) for key in OWN_TABLES}
+    made["OutboxQueueUrl"] = _output("OUTBOX_QUEUE_URL", ref("OutboxQueue"))
+    for name in ("ServiceQueue", "ReceiptsQueue"):
+        made[f"{name}Url"] = _output("For your own sending service", ref(name), "OwnSendingService")
+    for process in POLICIES:
+        for name in policy_names(process):
+            made[f"{name}Arn"] = _output(f"What the process {process} may do", ref(name))
+    for process, condition in ROLES.items():
+        made[f"{role_name(process)}Arn"] = _output(f"As whom {process} runs", attribute(role_name(process)), condition)
+    made["LoadBalancerName"] = _output(
+        "Where the name of the host leads", attribute("LoadBalancer", "DNSName"), "RunsWeb"
+    )
+    lines = [{"Fn::Join": ["", [f"{name}=", value]]} for name, value in (SETTINGS | REGION).items()]
+    made["Environment"] = _output("Settings for .env, to run commands", {"Fn::Join": ["\n", lines]})
+    return made
+
+
+def _output(description: str, value: Any, condition: str = "") -> dict[str, Any]:
+    return {"Description": description, "Value": value} | ({"Condition": condition} if condition else {})
+
+
+def stack_text() -> str:
+    """The template as JSON in which what fits into a line stands in one."""
+    return "".join(_lines(stack_template(), "", "")) + "\n"
+
+
+def _lines(value: Any, indent: str, before: str) -> Iterator[str]:
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or len(indent + before + flat) < WIDTH:
+        yield f"{indent}{before}{flat}"
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    entries = (
+        [(f"{json.dumps(name)}: ", each) for name, each in value.items()]
+        if isinstance(value, dict)
+        else [("", each) for each in value]
+    )
+    yield f"{indent}{before}{opening}\n"
+    for number, (name, each) in enumerate(entries):
+        yield from _lines(each, f"{indent}  ", name)
+        yield ",\n" if number < len(entries) - 1 else "\n"
+    yield f"{indent}{closing}"

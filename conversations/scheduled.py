@@ -4,12 +4,10 @@ The handler is `conversations.scheduled.lambda_handler`. The event says which wo
 `conversations.work.SCHEDULED`.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-import django
-from django.apps import apps
+from console.startup import start
 
 # What is left of a Lambda's time when it ends what it is at, and gives its lease back.
 MARGIN_SECONDS = 15.0
@@ -20,9 +18,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any = None) -> dict[str, i
 
     Raises `KeyError` for work that there is not, and `WorkFailed` where the last try failed: Lambda counts that.
     """
-    if not apps.ready:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-        django.setup()
+    start()
     from conversations.work import run_scheduled
 
     left = context.get_remaining_time_in_millis() / 1_000 if context is not None else 2 * MARGIN_SECONDS

@@ -18,6 +18,7 @@ from console.schema.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
 from console.stack.template import stack_text
 from console.telemetry import metrics, state
+from tests import costs
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
@@ -26,6 +27,7 @@ PAGES = {
     ROOT / "docs" / "configuration.md": ("settings",),
     ROOT / "docs" / "operations.md": ("indexes", "policies"),
     ROOT / "docs" / "monitoring.md": ("metrics", "gauges"),
+    ROOT / "docs" / "aws.md": ("units", "prices", "costs"),
 }
 # The CloudFormation template, all of it made from the code.
 TEMPLATE = ROOT / "deploy" / "aws" / "console.json"
@@ -101,13 +103,17 @@ def every_page() -> list[Path]:
 def parts() -> dict[str, str]:
     """Each part that is made, by the name of its markers."""
     table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
-    return {
-        "settings": "\n".join(table),
-        "policies": "\n".join(_policies()),
-        "indexes": "\n".join(_indexes()),
-        "metrics": "\n".join(_metrics()),
-        "gauges": "\n".join(_gauges()),
+    made = {
+        "settings": table,
+        "policies": _policies(),
+        "indexes": _indexes(),
+        "metrics": _metrics(),
+        "gauges": _gauges(),
+        "units": costs.units_table(),
+        "prices": costs.price_list(),
+        "costs": costs.table(),
     }
+    return {name: "\n".join(lines) for name, lines in made.items()}
 
 
 def _metrics() -> list[str]:
@@ -138,15 +144,23 @@ def _indexes() -> list[str]:
     return rows
 
 
+_QUEUES = {
+    "HANDOFF": "the hand-off queue",
+    "CHANNELS": "the queues of channels",
+    "OUTBOX": "the outbox",
+    "RECEIPTS": "the queue of receipts",
+    "SERVICE": "the queue of your sending service",
+}
+
+
 def _policies() -> list[str]:
     """What each process does with each table."""
-    rows = ["| table | web servers | indexer | receiver | reconcile |", "|---|---|---|---|---|"]
+    processes = [name for name in POLICIES if name != "work"]
+    rows = [f"| table | {' | '.join(processes)} |", f"|---|{'---|' * len(processes)}"]
     for key in TABLES:
-        cells = [_actions(name, key) for name in ("web", "indexer", "receiver", "reconcile")]
-        rows.append(f"| {key} | {' | '.join(cells)} |")
-    for name, words in (("HANDOFF", "the hand-off queue"), ("CHANNELS", "the queues of channels")):
-        cells = [_queue_actions(process, name) for process in ("web", "indexer", "receiver", "reconcile")]
-        rows.append(f"| {words} | {' | '.join(cells)} |")
+        rows.append(f"| {key} | {' | '.join(_actions(name, key) for name in processes)} |")
+    for name, words in _QUEUES.items():
+        rows.append(f"| {words} | {' | '.join(_queue_actions(process, name) for process in processes)} |")
     return rows
 
 

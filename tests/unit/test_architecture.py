@@ -53,6 +53,7 @@ PARTS = {
     "telemetry": {"store", "schema", "redaction"},
     "store": {"schema", "redaction", "telemetry"},
     "schema": {"store", "redaction", "telemetry"},
+    "stack": {"schema"},
     "trail": {"store", "schema", "redaction", "telemetry"},
     "staff": {"trail", "store", "schema", "redaction", "telemetry", "search", "templatetags"},
     "audit": {"staff", "trail", "store", "schema", "redaction", "telemetry", "search", "templatetags"},

@@ -96,7 +96,13 @@ def _balancer() -> Resources:
         "HealthyThresholdCount": 2,
         "UnhealthyThresholdCount": 3,
         "Matcher": {"HttpCode": "200"},
-        "TargetGroupAttributes": [{"Key": "deregistration_delay.timeout_seconds", "Value": "30"}],
+        "TargetGroupAttributes": [
+            {"Key": "deregistration_delay.timeout_seconds", "Value": "30"},
+            # While two versions run, a page's static files are asked of the task that has made it.
+            {"Key": "stickiness.enabled", "Value": "true"},
+            {"Key": "stickiness.type", "Value": "lb_cookie"},
+            {"Key": "stickiness.lb_cookie.duration_seconds", "Value": "3600"},
+        ],
         "Tags": TAGS,
     }
     redirect = {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from console.stack.template import stack_text
+from console.startup import ConsoleCommand
 
 
-class Command(BaseCommand):
-    """It asks nothing of AWS and reads no settings: what differs between environments are parameters."""
+class Command(ConsoleCommand):
+    """It asks nothing of AWS: what differs between environments are parameters."""
 
     help = "Print the CloudFormation template: tables, queues, IAM, Lambdas, containers and alarms. See docs/aws.md."
 

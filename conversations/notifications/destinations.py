@@ -37,8 +37,7 @@ from conversations.companies import check_lead
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 
 MOST, LONGEST_NAME, LONGEST_ADDRESS = 20, 60, 500
-# How old the list may be by which notifications are made.
-SECONDS = 20
+SECONDS = 20  # how old the list may be by which notifications are made
 # For so long what is signed with a new secret is signed with the one before, too.
 BOTH_SIGN_FOR = timedelta(hours=24)
 SECRET_BYTES = 32

@@ -10,16 +10,13 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
-
-from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.errors import ConsoleError, NotFound
 from console.schema.tables import table_name
 from console.store.errors import ConditionFailed, TransactionRefused
-from console.trail.actions import Action, Result, conversation_trail
-from console.trail.recording import Actor, TrailEntry, record
+from console.trail.actions import Result
+from console.trail.recording import Actor
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving import appending
@@ -31,8 +28,6 @@ from conversations.sending.outbox import close, count_state, facts_of, obstacles
 from conversations.sending.providers import (
     CannotAsk,
     CredentialsRejected,
-    Delivery,
-    DeliveryState,
     NoAnswer,
     NotReached,
     Outgoing,
@@ -94,7 +89,7 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
         return Later((leaves - now).total_seconds())
     if any(_leaves_before(each, now) for each in rows[1:]):
         return Later(1.0)
-    if (item := _conversation_of(conversation)) is None:
+    if (item := conversation_of(conversation)) is None:
         _refuse(row, _GONE)
         return None
     facts = facts_of(item)
@@ -115,14 +110,14 @@ def doubt(conversation: str, position: str) -> bool:
     row = MessageRow.get(conversation, position, consistent_read=True)
     if row.state != ReplyState.QUEUED:
         return False
-    if (item := _conversation_of(conversation)) is None:
+    if (item := conversation_of(conversation)) is None:
         _refuse(row, _GONE)
         return False
     left = clock.parse_instant(row.not_before) or clock.now()
     return _Sending(row, item, facts_of(item), Rates())._begin(left)
 
 
-def _conversation_of(partition: str) -> Conversation | None:
+def conversation_of(partition: str) -> Conversation | None:
     """The conversation of a partition of messages, strongly consistent; None where it is gone or past its TTL."""
     conversation_id, _, primary_channel = partition.partition("\n")
     try:
@@ -157,7 +152,7 @@ class _Sending:
     def run(self) -> Later | None:
         row = self.row
         try:
-            provider = _provider_of(self.facts.channel, self.facts.credentials)
+            provider = provider_of(self.facts.channel, self.facts.credentials)
         except Rejected as error:
             self._fail(error, ReplyState.QUEUED)
             return None
@@ -249,7 +244,7 @@ class _Sending:
         return Later(wait)
 
 
-def _provider_of(channel: str, name: str) -> Provider:
+def provider_of(channel: str, name: str) -> Provider:
     """The adapter of a channel with a company's credentials. Raises what `Provider.send` does but `NoAnswer`."""
     try:
         return make(channel, credentials.secret_for(channel, name))
@@ -310,11 +305,6 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
             )
 
 
-def _put_onto_item(row: MessageRow, item: Conversation | None) -> None:
-    if item is not None and appending.append(row, item):
-        row.update(actions=[MessageRow.on_item.set(True)], condition=MessageRow.conversation.exists())
-
-
 # --- What the sweep does ----------------------------------------------------------------------------------------------
 
 
@@ -327,7 +317,7 @@ def settle(row: MessageRow) -> None:
     before = (ReplyState.SENDING, ReplyState.UNKNOWN)
     try:
         message = replace(outgoing_of(row), others=_known_to_provider(row))
-        found = _provider_of(row.channel or "", row.credentials or "").find(message)
+        found = provider_of(row.channel or "", row.credentials or "").find(message)
     except CannotAsk:
         close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
         return
@@ -339,7 +329,7 @@ def settle(row: MessageRow) -> None:
         found = None
         is_over = False
     if found is not None:
-        accepted(row, found, _conversation_of(row.conversation))
+        accepted(row, found, conversation_of(row.conversation))
     elif is_over:
         close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NOT_KNOWN}", *before, error=_NOT_KNOWN)
     else:
@@ -356,68 +346,3 @@ def _known_to_provider(row: MessageRow) -> frozenset[str]:
     """The provider's ids of other replies of the conversation."""
     rows = MessageRow.query(row.conversation, scan_index_forward=False, limit=LOOKED_BACK, consistent_read=True)
     return frozenset(each.provider_id for each in rows if each.provider_id and each.position != row.position)
-
-
-def ask_delivery(row: MessageRow) -> None:
-    """Ask the provider what became of a reply, until that is final. Raises the store's errors."""
-    if not row.on_item:
-        _put_onto_item(row, _conversation_of(row.conversation))
-    try:
-        found = _provider_of(row.channel or "", row.credentials or "").delivery(row.provider_id or "")
-    except CannotAsk:
-        found = None
-        row.asked = len(ASKED_AFTER)
-    except (Rejected, NotReached, NoAnswer) as error:
-        logger.info("A provider could not be asked about a delivery: %s", type(error).__name__)
-        found = None
-    note_delivery(row, found)
-
-
-_FINAL = {"whatsapp": (DeliveryState.READ, DeliveryState.FAILED)}
-
-
-def note_delivery(row: MessageRow, found: Delivery | None) -> None:
-    """Write what became of a reply; None: nothing is known yet. Raises the store's errors."""
-    asked, sent = int(row.asked or 0) + 1, clock.parse_instant(row.sent_at) or clock.now()
-    final = _FINAL.get(row.channel or "", (DeliveryState.DELIVERED, DeliveryState.READ, DeliveryState.FAILED))
-    is_last = asked >= len(ASKED_AFTER) or (found is not None and found.state in final)
-    actions: list[UpdateAction] = [MessageRow.asked.set(asked)]
-    if is_last:
-        actions += [MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]
-    else:
-        actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
-    state = row.state if found is None else ReplyState(found.state.value).value
-    is_news = found is not None and state != row.state
-    if found is not None and is_news:
-        actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
-        if found.state is DeliveryState.FAILED:
-            actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
-            appending.note_not_delivered(row)
-        # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
-        _record_delivery(row, found)
-    with suppress(ConditionFailed):
-        row.update(actions=actions, condition=MessageRow.state == row.state)
-        if found is not None and is_news:
-            count_state(ReplyState(found.state.value))
-
-
-def _record_delivery(row: MessageRow, found: Delivery) -> None:
-    payload: dict[str, Any] = {"channel": row.channel, "state": found.state.value, "reply": row.message_id}
-    # The entry's own time is that of the sending, so that it is the same one when it is written again.
-    payload["at"] = clock.to_iso(clock.now())
-    result = Result.SUCCESS.value
-    if found.state is DeliveryState.FAILED:
-        payload["code"], result = found.code, f"{Result.FAILED}: {found.words}"
-    at = clock.parse_instant(row.sent_at) or clock.now()
-    entry = TrailEntry(
-        conversation_trail(row.conversation.partition("\n")[0]),
-        Action.REPLY_DELIVERY,
-        SENDER,
-        row.company_id or "",
-        result,
-        payload,
-        action_id=f"{row.message_id}.{found.state.value}",
-        idempotency_key=row.event_id or "",
-        previous_action_id=row.message_id or "",
-    )
-    record(entry, at)

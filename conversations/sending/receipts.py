@@ -10,7 +10,7 @@ from console.errors import ConsoleError, NotFound
 from console.redaction import redact
 from console.store import queues
 from conversations.receiving.models import MessageRow
-from conversations.sending.delivering import note_delivery
+from conversations.sending.deliveries import note_delivery
 from conversations.sending.providers import Delivery
 from conversations.sending.providers.outbox_only import NotAReceipt, receipt
 from conversations.sending.states import OUTBOUND, ReplyState

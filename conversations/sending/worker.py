@@ -26,7 +26,8 @@ from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending import receipts, templates
-from conversations.sending.delivering import ask_delivery, send, settle
+from conversations.sending.deliveries import ask_delivery
+from conversations.sending.delivering import send, settle
 from conversations.sending.rates import Rates
 
 logger = logging.getLogger(__name__)

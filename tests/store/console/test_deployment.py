@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -120,9 +120,9 @@ def answers(server: Server) -> bool:
 
 @contextmanager
 def running(
-    command: list[str], server: Server, root: Path = ROOT, **environment: str
+    command: list[str], server: Server, environment: Mapping[str, str] | None = None, root: Path = ROOT
 ) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, cwd=root, env={**os.environ, **environment})
+    process = subprocess.Popen(command, cwd=root, env={**os.environ, **(environment or {})})
     try:
         assert any(answers(server) or time.sleep(0.2) for _ in range(150)), command
         yield process
@@ -136,7 +136,7 @@ def gunicorn(environment: dict[str, str], *more: str) -> Iterator[Server]:
     """The console as the unit starts it, with the settings for a proxy in front."""
     server = Server(free_port())
     command = [sys.executable, "-m", *web_command(), "--bind", f"127.0.0.1:{server.port}", *more]
-    with running(command, server, **behind_proxy(environment)):
+    with running(command, server, behind_proxy(environment)):
         yield server
 
 

@@ -81,7 +81,7 @@ def installed(folder: Path, given: dict[str, str]) -> Iterator[tuple[Server, Any
     )
     server = Server(free_port())
     command = [sys.executable, "-m", *web_command(folder), "--bind", f"127.0.0.1:{server.port}"]
-    with running(command, server, folder, **given) as process:
+    with running(command, server, given, folder) as process:
         yield server, process
 
 

@@ -1,0 +1,91 @@
+"""What became of a reply that the provider has accepted: asked of the provider until that is final, or told by it."""
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+from pynamodb.expressions.update import Action as UpdateAction
+
+from console import clock
+from console.store.errors import ConditionFailed
+from console.trail.actions import Action, Result, conversation_trail
+from console.trail.recording import TrailEntry, record
+from conversations.models import Conversation
+from conversations.receiving import appending
+from conversations.receiving.models import MessageRow
+from conversations.sending.delivering import ASKED_AFTER, SENDER, conversation_of, provider_of
+from conversations.sending.outbox import count_state
+from conversations.sending.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Rejected
+from conversations.sending.states import ReplyState
+
+logger = logging.getLogger(__name__)
+
+
+def ask_delivery(row: MessageRow) -> None:
+    """Ask the provider what became of a reply, until that is final. Raises the store's errors."""
+    if not row.on_item:
+        _put_onto_item(row, conversation_of(row.conversation))
+    try:
+        found = provider_of(row.channel or "", row.credentials or "").delivery(row.provider_id or "")
+    except CannotAsk:
+        found = None
+        row.asked = len(ASKED_AFTER)
+    except (Rejected, NotReached, NoAnswer) as error:
+        logger.info("A provider could not be asked about a delivery: %s", type(error).__name__)
+        found = None
+    note_delivery(row, found)
+
+
+_FINAL = {"whatsapp": (DeliveryState.READ, DeliveryState.FAILED)}
+
+
+def note_delivery(row: MessageRow, found: Delivery | None) -> None:
+    """Write what became of a reply; None: nothing is known yet. Raises the store's errors."""
+    asked, sent = int(row.asked or 0) + 1, clock.parse_instant(row.sent_at) or clock.now()
+    final = _FINAL.get(row.channel or "", (DeliveryState.DELIVERED, DeliveryState.READ, DeliveryState.FAILED))
+    is_last = asked >= len(ASKED_AFTER) or (found is not None and found.state in final)
+    actions: list[UpdateAction] = [MessageRow.asked.set(asked)]
+    if is_last:
+        actions += [MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]
+    else:
+        actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
+    state = row.state if found is None else ReplyState(found.state.value).value
+    is_news = found is not None and state != row.state
+    if found is not None and is_news:
+        actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
+        if found.state is DeliveryState.FAILED:
+            actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
+            appending.note_not_delivered(row)
+        # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
+        _record_delivery(row, found)
+    with suppress(ConditionFailed):
+        row.update(actions=actions, condition=MessageRow.state == row.state)
+        if found is not None and is_news:
+            count_state(ReplyState(found.state.value))
+
+
+def _record_delivery(row: MessageRow, found: Delivery) -> None:
+    payload: dict[str, Any] = {"channel": row.channel, "state": found.state.value, "reply": row.message_id}
+    # The entry's own time is that of the sending, so that it is the same one when it is written again.
+    payload["at"] = clock.to_iso(clock.now())
+    result = Result.SUCCESS.value
+    if found.state is DeliveryState.FAILED:
+        payload["code"], result = found.code, f"{Result.FAILED}: {found.words}"
+    at = clock.parse_instant(row.sent_at) or clock.now()
+    entry = TrailEntry(
+        conversation_trail(row.conversation.partition("\n")[0]),
+        Action.REPLY_DELIVERY,
+        SENDER,
+        row.company_id or "",
+        result,
+        payload,
+        action_id=f"{row.message_id}.{found.state.value}",
+        idempotency_key=row.event_id or "",
+        previous_action_id=row.message_id or "",
+    )
+    record(entry, at)
+
+
+def _put_onto_item(row: MessageRow, item: Conversation | None) -> None:
+    if item is not None and appending.append(row, item):
+        row.update(actions=[MessageRow.on_item.set(True)], condition=MessageRow.conversation.exists())

@@ -43,11 +43,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = DAILY
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: tests wait a quarter of their time, mostly for browsers."""
-    return len(os.sched_getaffinity(0)) + 1
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
     on_local = config.getoption("--dynamodb-local")

@@ -2,6 +2,7 @@
 
 import re
 from itertools import count
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
@@ -11,6 +12,7 @@ from django.urls import get_resolver, reverse
 
 from console import clock
 from console.refs import seal
+from console.telemetry import requests
 from console.trail import recording
 from conversations.handoff import intents
 from conversations.saved_replies import service as saved_reply_service
@@ -62,9 +64,11 @@ ADMISSION = {("BatchGetItem", ("STAFF", "STAFF_SESSIONS"), ""), ("UpdateItem", (
 
 @pytest.fixture(autouse=True)
 def _repeatable(monkeypatch):
-    """A clock that stands still, and the same id in every form."""
+    """A clock that stands still, and the same id in every form and of every request."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
+    monkeypatch.setattr(requests, "_id_of", lambda request: "0" * 32)
+    monkeypatch.setattr(requests, "time", SimpleNamespace(perf_counter=lambda: 0.0))
     for module in (intents, queue, saved_reply_service, outbox):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 

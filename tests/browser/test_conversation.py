@@ -51,6 +51,8 @@ class Talk:
         page.locator("#id_id_conversation_id").fill(self.key["conversation_id"])
         page.locator("section[aria-labelledby=look-id] button").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("***")
+        # Until its scripts are there, links of parts of the page lead to pages of their own.
+        page.wait_for_load_state()
         return page
 
     def say(self, number: int = 1) -> None:

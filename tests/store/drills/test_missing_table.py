@@ -11,6 +11,7 @@ from console.store import presence
 from conversations.indexer import leased
 from tests.people import signed_in
 from tests.scenario import Scenario, build, urls
+from tests.support.conversations.handoff.kit import WAITING, put
 
 # Without accounts or sessions nobody can be told from anybody; what is edited in CONSOLE cannot be shown without it.
 NOBODY_GETS_IN = {"STAFF", "STAFF_SESSIONS"}
@@ -40,6 +41,8 @@ def take_away(settings, key: str) -> None:
     presence.forget()
 
 
+@pytest.mark.pages
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(TABLES))
 def test_pages_are_there_without_it(store, scenario, settings, key):
     person = scenario.people["admin"]
@@ -59,9 +62,10 @@ def test_pages_are_there_without_it(store, scenario, settings, key):
         assert "queue" in found[200]
 
 
-@pytest.mark.parametrize("key", sorted(TABLES))
-def test_jobs_end_in_order_without_it(store, scenario, settings, key, caplog, monkeypatch):
+@pytest.mark.parametrize("key", [*NEEDED_BY, "CONVERSATION_STATE", "MESSAGES", "TENANTS", "THREADS"])
+def test_jobs_end_in_order_without_it(store, settings, key, caplog, monkeypatch):
     monkeypatch.setattr(leased, "LONGEST_PAUSE_SECONDS", 0.0)
+    put(store, **WAITING)
     take_away(settings, key)
     failed = {job for job in JOBS if not ends_well(job)}
     assert failed == NEEDED_BY.get(key, set())

@@ -81,7 +81,9 @@ class AtConversation(Browser):
             time.sleep(CONVERSATION_POLL)
             poll = _one(r'data-poll="([^"]+)"', page).replace("&amp;", "&")
             known = {"since": _one(r'data-since="([^"]*)"', page), "shown": _one(r'data-shown="(\d+)"', page)}
-            status, _, news = self.ask("conversation's poll", "GET", f"{poll}?{urlencode(known)}", **{"X-Poll": "1"})
+            status, _, news = self.ask(
+                "conversation's poll", "GET", f"{poll}?{urlencode(known)}", None, **{"X-Poll": "1"}
+            )
             if status == 200 and "data-news" in news:
                 page = self._open()
                 form = {"reply": _one(r'name="reply" value="([^"]+)"', page), "text": f"Answer {self.answered}."}
@@ -231,9 +233,7 @@ def run(options: argparse.Namespace, environment: dict[str, str], provider: Any)
         "minutes": options.minutes,
         "requests_per_second": round(sum(seen.statuses.values()) / taken, 1),
         "milliseconds": {what: _spread(values) for what, values in sorted(seen.milliseconds.items())},
-        "no_success": {
-            each: count for each, count in seen.statuses.items() if each[-3:] not in ("200", "204", "302", "304")
-        },
+        "no_success": {each: count for each, count in seen.statuses.items() if each[-3:] not in SUCCESS},
         "errors": seen.errors,
         "taken_twice": taken_twice(store.client, store.name("AUDIT")),
         "customers_messages": [len(written), len({each for each in said if each.startswith("Customer's message")})],

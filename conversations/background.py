@@ -12,15 +12,13 @@ from console import clock
 from console.errors import ConsoleError, TableMissing
 from console.store import queues
 from console.store.calls import parallel
-from console.store.connection import batch_get
-from console.store.models import plain_item
 from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.attention.looking import TIMERS
 from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat, stale_after
-from conversations.indexer.lease import LAMBDA, LEASE, STREAM
+from conversations.indexer.lease import LAMBDA, STREAM, notes_of
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
@@ -29,11 +27,17 @@ from conversations.receiving.leaving import TO_AI
 from conversations.receiving.models import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
-from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY, due_every, not_configured
+from conversations.work import (
+    MESSAGE_SWEEP,
+    RECONCILE,
+    RECONCILE_EVERY,
+    SWEEP_EVERY,
+    due_every,
+    late_after,
+    not_configured,
+)
 
 TITLE = "Background work"
-# What is due every so often is late after so many times that.
-LATE_AFTER = 3
 # For so long it is said that messages may be missing.
 MISSED_SHOWN = timedelta(days=7)
 WALKS = tuple(map(lease_name, WALKED))
@@ -83,10 +87,9 @@ def _notes() -> dict[str, dict[str, Any]]:
     """What each part noted of itself, by name; nothing for who never ran."""
     names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, *WALKS)
     try:
-        found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
+        return notes_of(names)
     except TableMissing:
-        found = map(plain_item, ())
-    return {name: {} for name in names} | {str(each["pk"]): each for each in found}
+        return {name: {} for name in names}
 
 
 def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
@@ -165,9 +168,10 @@ def _recurring(noted: dict[str, Any], fact: str, title: str, every: timedelta, n
     ran_at = clock.parse_instant(noted.get("ran_at"))
     if ran_at is None:
         return WorkState(fact, title, None, "It has never run.")
-    since, every = clock.format_span(now - ran_at), due_every(every, noted)
-    if now - ran_at > LATE_AFTER * every:
-        return WorkState(fact, title, False, f"It last ran {since} ago. It is due every {clock.format_span(every)}.")
+    since = clock.format_span(now - ran_at)
+    if now - ran_at > late_after(every, noted):
+        due = clock.format_span(due_every(every, noted))
+        return WorkState(fact, title, False, f"It last ran {since} ago. It is due every {due}.")
     return WorkState(fact, title, True, f"It ran {since} ago.")
 
 

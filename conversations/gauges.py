@@ -12,8 +12,6 @@ from django.conf import settings
 from console import clock
 from console.store import queues
 from console.store.calls import parallel
-from console.store.connection import batch_get
-from console.store.models import plain_item
 from console.store.presence import table_ready
 from console.telemetry import metrics, state
 from console.telemetry.state import Reading, StateGauge
@@ -21,8 +19,8 @@ from conversations.attention.looking import TIMERS
 from conversations.companies import all_companies
 from conversations.handoff.intents import HandOffAction
 from conversations.handoff.routing import has_inbound_source, has_stage
-from conversations.indexer.health import STALE_AFTER
-from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
+from conversations.indexer.health import stale_after
+from conversations.indexer.lease import INDEXER, LAMBDA, notes_of
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import DELIVERED, oldest_due
 from conversations.notifications.deliveries import FAILED as NOT_DELIVERED
@@ -38,12 +36,18 @@ from conversations.receiving.worker import FAILED, QUEUE
 from conversations.sending.reading import is_configured as replies_are_sent
 from conversations.sending.states import ReplyState
 from conversations.sending.worker import SENDER
-from conversations.work import INSIGHT, INSIGHT_EVERY, MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY
+from conversations.work import (
+    INSIGHT,
+    INSIGHT_EVERY,
+    MESSAGE_SWEEP,
+    RECONCILE,
+    RECONCILE_EVERY,
+    SWEEP_EVERY,
+    late_after,
+)
 
 # Four Queries for each company at most: of more companies the sums are of the first ones, and it is said.
 COMPANIES_COUNTED = 100
-# What is due every so often is late after so many times that.
-LATE_AFTER = 3
 _KINDS = {"append": TO_APPEND, "to_ai": TO_AI, "send": TO_SEND, "settle": TO_SETTLE, "ask": TO_ASK}
 
 WAITING = StateGauge(
@@ -129,30 +133,27 @@ def read_work() -> Iterator[Reading]:
         ("reconcile", RECONCILE, RECONCILE_EVERY),
         ("insight", INSIGHT, INSIGHT_EVERY),
     ]
-    names = [*(name for _, name in beating), *(name for _, name, _ in recurring)]
-    found = {
-        str(each["pk"]): each
-        for each in map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
-    }
+    notes = notes_of([*(name for _, name in beating), *(name for _, name, _ in recurring)])
     for worker, name in beating:
-        noted = found.get(name, {})
+        noted = notes[name]
         # A Lambda runs when there is something to do: its silence says nothing.
         if noted.get("mode") != LAMBDA:
-            yield from _seen(worker, noted.get("beat_at"), STALE_AFTER)
+            yield from _seen(worker, noted.get("beat_at"), stale_after(noted))
         lag = None if isinstance(noted.get("lag"), str) else noted.get("lag")
         if (until := clock.parse_instant(noted.get("looked_until"))) is not None:
             lag = max(0.0, (now - until).total_seconds())
         if lag is not None:
             yield LAG, (worker,), float(lag)
     for worker, name, every in recurring:
-        yield from _seen(worker, found.get(name, {}).get("ran_at"), LATE_AFTER * every)
+        allowed = max(late_after(every, notes[name]), stale_after(notes[name]))
+        yield from _seen(worker, notes[name].get("ran_at"), allowed)
 
 
 def _seen(worker: str, at: object, allowed: timedelta) -> Iterator[Reading]:
     seen = clock.parse_instant(at)
     if seen is not None:
         yield LAST_SEEN, (worker,), seen.timestamp()
-        yield ALLOWED_SILENCE, (worker,), max(allowed, STALE_AFTER).total_seconds()
+        yield ALLOWED_SILENCE, (worker,), allowed.total_seconds()
 
 
 def read_messages() -> Iterator[Reading]:

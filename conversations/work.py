@@ -40,6 +40,8 @@ MESSAGE_SWEEP, RECONCILE, INSIGHT = "sweep", "reconcile", "insight"
 SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(minutes=5), timedelta(seconds=15)
 # What reads a whole table takes no more of the time than one in so many parts.
 SHARE = 100
+# What is due every so often is late after so many times that.
+LATE_AFTER = 3
 
 Part = Receiver | Sender | LeasedWorker
 
@@ -47,6 +49,11 @@ Part = Receiver | Sender | LeasedWorker
 def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
     """How long after a run the next one is due, which notes how long it took: rarer where it reads much."""
     return max(every, timedelta(seconds=SHARE * float(noted.get("took") or 0)))
+
+
+def late_after(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
+    """After how long since its last run work that is due every so often counts as stopped."""
+    return LATE_AFTER * due_every(every, noted)
 
 
 class Recurring(LeasedWorker):

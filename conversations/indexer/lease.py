@@ -6,14 +6,14 @@ do no harm: everything that they write is idempotent.
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
 from console.schema.tables import table_name
-from console.store.connection import call
+from console.store.connection import batch_get, call
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain_item
 from conversations.handoff.effects import Raw, text
@@ -159,6 +159,12 @@ def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPositi
             shard_id = str(each["sk"]).removeprefix(SHARD)
             shard = Shard(shard_id, sequence=str(each.get("sequence") or ""), done=each.get("done") is True)
             yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
+
+
+def notes_of(names: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return what each of these works noted of itself, plain; nothing for what never ran. Raises the store's errors."""
+    found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
+    return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 
 def note(work: str = INDEXER, /, **details: Any) -> None:

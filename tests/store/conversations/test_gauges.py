@@ -104,6 +104,16 @@ def test_each_part_of_the_work_says_when_it_was_heard_of_and_how_far_it_is_behin
     assert found[gauges.LAG.name, "timers"] == pytest.approx(120, abs=2)
 
 
+def test_what_a_schedule_runs_or_what_takes_long_may_be_silent_for_longer_as_the_system_page_says(store):
+    now = clock.now()
+    note(NOTIFICATIONS, beat_at=now, scheduled=True)
+    note(INSIGHT, ran_at=now, scheduled=True)
+    note(RECONCILE, ran_at=now, took=60.0)
+    found = read(gauges.read_work)
+    allowed = {name[1]: value for name, value in found.items() if name[0] == gauges.ALLOWED_SILENCE.name}
+    assert allowed == {"notifier": 900, "insight": 900, "reconcile": 3 * 100 * 60}
+
+
 def test_parts_are_called_as_in_the_log(store, settings):
     settings.HANDOFF_QUEUE_URL = settings.OUTBOX_QUEUE_URL = "https://sqs.example/1/q.fifo"
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "conversations-stage-test"}

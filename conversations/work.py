@@ -17,6 +17,7 @@ from console import clock
 from console.errors import ConsoleError
 from console.store.presence import table_ready
 from console.telemetry import context, metrics
+from console.telemetry.starting import working
 from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.routing import has_stage
@@ -277,15 +278,6 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
 
 
 @contextmanager
-def store_errors_as_command_errors() -> Iterator[None]:
-    """Let what the store says end a command in one line and with exit status 1."""
-    try:
-        yield
-    except ConsoleError as error:
-        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
-
-
-@contextmanager
 def until_signal() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread."""
     ended = threading.Event()
@@ -298,3 +290,16 @@ def until_signal() -> Iterator[threading.Event]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+@contextmanager
+def running(name: str, *, once: bool = False) -> Iterator[threading.Event]:
+    """What a command does that works until it is stopped, or `once`: an event that signals set.
+
+    Its lines and metrics are of `name`. What the store says ends it in one line, with exit status 1.
+    """
+    try:
+        with working(name, once=once), until_signal() as ended:
+            yield ended
+    except ConsoleError as error:
+        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error

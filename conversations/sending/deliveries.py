@@ -49,19 +49,18 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         actions += [MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]
     else:
         actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
-    state = row.state if found is None else ReplyState(found.state.value).value
-    is_news = found is not None and state != row.state
-    if found is not None and is_news:
-        actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
-        if found.state is DeliveryState.FAILED:
-            actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
+    news = found if found is not None and found.state.value != row.state else None
+    if news is not None:
+        actions += [MessageRow.state.set(news.state.value), MessageRow.state_at.set(clock.to_iso(clock.now()))]
+        if news.state is DeliveryState.FAILED:
+            actions += [MessageRow.error.set(news.words), MessageRow.error_code.set(news.code or "none")]
             appending.note_not_delivered(row)
         # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
-        _record_delivery(row, found)
+        _record_delivery(row, news)
     with suppress(ConditionFailed):
         row.update(actions=actions, condition=MessageRow.state == row.state)
-        if found is not None and is_news:
-            count_state(ReplyState(found.state.value))
+        if news is not None:
+            count_state(ReplyState(news.state.value))
 
 
 def _record_delivery(row: MessageRow, found: Delivery) -> None:

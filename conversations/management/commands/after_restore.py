@@ -1,6 +1,7 @@
 """`manage.py after_restore`: what has to be done before a table that was restored to an earlier time is used."""
 
 from argparse import ArgumentParser
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -9,9 +10,10 @@ from console import clock
 from console.errors import ConsoleError
 from console.staff.restoring import close_again
 from console.startup import ConsoleCommand
-from conversations.restoring import doubt_first_messages, doubt_replies
-
-NEEDS = ("MESSAGES", "STAFF")
+from conversations.companies import all_companies
+from conversations.receiving.approvals import doubt_waiting
+from conversations.receiving.models import TO_SEND, MessageRow
+from conversations.sending.delivering import doubt
 
 
 class Command(ConsoleCommand):
@@ -25,30 +27,30 @@ class Command(ConsoleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which table, and to which time it was restored."""
-        parser.add_argument("table", choices=NEEDS)
+        parser.add_argument("table", choices=("MESSAGES", "STAFF"))
         parser.add_argument("--since", metavar="TIME", default="", help="STAFF: such as 2026-11-24T10:00:00Z")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Raises `CommandError` for a time that is missing or none, and where the store does not answer."""
-        since = clock.parse_instant(options["since"])
-        if options["table"] == "STAFF" and since is None:
-            raise CommandError("Give the time to which it was restored: --since 2026-11-24T10:00:00Z.")
         try:
-            if since is not None and options["table"] == "STAFF":
+            if options["table"] == "MESSAGES":
+                self._messages()
+            elif (since := clock.parse_instant(options["since"])) is not None:
                 self._staff(since)
             else:
-                self._messages()
+                raise CommandError("Give the time to which it was restored: --since 2026-11-24T10:00:00Z.")
         except ConsoleError as error:
             raise CommandError(f"{error} Run it again.") from error
 
     def _messages(self) -> None:
-        replies = sum(doubt_replies())
+        replies = sum(doubt(each.conversation, each.position) for each in list(MessageRow.due_index.query(TO_SEND)))
+        held = sum(doubt_waiting(company.company_id) for company in all_companies())
         self.stdout.write(
             f"Replies whose provider will be asked: {replies:,}. "
-            f"First messages to check before they are approved: {doubt_first_messages():,}."
+            f"First messages to check before they are approved: {held:,}."
         )
 
-    def _staff(self, since: Any) -> None:
+    def _staff(self, since: datetime) -> None:
         found = list(close_again(since))
         for each in found:
             for change in each.changes:

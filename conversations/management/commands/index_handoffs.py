@@ -11,13 +11,12 @@ from console import clock
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
-from console.telemetry.starting import working
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
 from conversations.indexer.leased import pause_after
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
-from conversations.work import store_errors_as_command_errors, until_signal
+from conversations.work import running
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -53,8 +52,8 @@ class Command(ConsoleCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
         is_job = options["once"] or options["sweep"]
-        with store_errors_as_command_errors(), working("indexer", once=is_job), until_signal() as ended:
-            if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
+        with running("indexer", once=is_job) as ended:
+            if absent := sorted(self._missing(ended, is_patient=not is_job)):
                 raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
             failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
         if failed:

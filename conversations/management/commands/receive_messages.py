@@ -6,10 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
-from console.telemetry.starting import working
 from conversations.handoff.routing import has_inbound_source
 from conversations.indexer.handling import Did
-from conversations.work import inbound_parts, run_all, store_errors_as_command_errors, until_signal
+from conversations.work import inbound_parts, run_all, running
 
 
 class Command(ConsoleCommand):
@@ -30,7 +29,7 @@ class Command(ConsoleCommand):
             raise CommandError(
                 "Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people."
             )
-        with store_errors_as_command_errors(), working("receivers", once=options["once"]), until_signal() as ended:
+        with running("receivers", once=options["once"]) as ended:
             parts = inbound_parts(wait=ended.wait, say=self.stdout.write)
             if options["once"]:
                 for part in parts.values():

@@ -5,9 +5,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from console.startup import ConsoleCommand
-from console.telemetry.starting import working
 from conversations.notifications.notifier import Notifier
-from conversations.work import store_errors_as_command_errors, until_signal
+from conversations.work import running
 
 
 class Command(ConsoleCommand):
@@ -21,7 +20,7 @@ class Command(ConsoleCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run until told to end."""
-        with store_errors_as_command_errors(), working("notifier", once=options["once"]), until_signal() as ended:
+        with running("notifier", once=options["once"]) as ended:
             notifier = Notifier(wait=ended.wait)
             notifier.run(once=options["once"])
         done = ", ".join(f"{count:,} {what}" for what, count in sorted(notifier.counts.items()) if count) or "nothing"

@@ -5,10 +5,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
-from console.telemetry.starting import working
 from conversations.sending.reading import is_configured
 from conversations.sending.worker import Sender
-from conversations.work import store_errors_as_command_errors, until_signal
+from conversations.work import running
 
 
 class Command(ConsoleCommand):
@@ -24,7 +23,7 @@ class Command(ConsoleCommand):
         """Raises `CommandError` where replies are not configured."""
         if not is_configured():
             raise CommandError("Set OUTBOX_QUEUE_URL to the FIFO queue that brings replies to the sender.")
-        with store_errors_as_command_errors(), working("sender", once=options["once"]), until_signal() as ended:
+        with running("sender", once=options["once"]) as ended:
             sender = Sender(wait=ended.wait)
             sender.run(once=options["once"])
         done = ", ".join(f"{count:,} {what}" for what, count in sorted(sender.counts.items()) if count) or "nothing"

@@ -3,9 +3,8 @@
 from typing import Any
 
 from console.startup import ConsoleCommand
-from console.telemetry.starting import working
 from conversations.sending.reading import is_configured
-from conversations.work import all_parts, not_configured, run_all, until_signal
+from conversations.work import all_parts, not_configured, run_all, running
 
 
 class Command(ConsoleCommand):
@@ -20,7 +19,7 @@ class Command(ConsoleCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; a part that fails is begun again, and ends no other."""
-        with working("work"), until_signal() as ended:
+        with running("work") as ended:
             parts = all_parts(wait=ended.wait, say=self._say)
             self._say(parts_line(list(parts)))
             run_all({name: part.run for name, part in parts.items()}, ended)

@@ -24,7 +24,7 @@ from console.schema.environments import (
 from console.schema.tables import TABLES, table_name
 from console.staff import second_factor
 from console.staff.oidc import configuration
-from console.startup import SAFETY, WEB, Refusal
+from console.startup import SAFETY, WEB, StartRefusal
 from console.telemetry.exposition import SHORTEST_TOKEN
 from console.telemetry.starting import settings_without_packages
 
@@ -36,7 +36,7 @@ def check_readable(app_configs: Any, **_: Any) -> Messages:
     """Refuse settings that are missing, or no number, boolean or word of those there are."""
     for name, wrong in settings.UNREADABLE_SETTINGS.items():
         key = f" {MAKE_A_KEY}" if name == "SECRET_KEY" else ""
-        yield Refusal(
+        yield StartRefusal(
             f"{name} {wrong}.",
             hint=f"Correct it in the environment: docs/configuration.md says what it is.{key}",
             id="console.E001",
@@ -73,7 +73,7 @@ def check_secret_key(app_configs: Any, **_: Any) -> Messages:
     if "SECRET_KEY" in settings.UNREADABLE_SETTINGS or settings.CONSOLE_ENV == "demo":
         return
     if is_guessable(settings.SECRET_KEY):
-        yield Refusal(
+        yield StartRefusal(
             f"SECRET_KEY can be guessed: it needs at least {SHORTEST_KEY} random characters.",
             hint=MAKE_A_KEY,
             id="console.E002",
@@ -88,7 +88,7 @@ def check_switches(app_configs: Any, **_: Any) -> Messages:
     found = [name for name in ("DEBUG", "PLAIN_HTTP") if getattr(settings, name)]
     found += ["ALLOWED_HOSTS=*"] if "*" in map(str.strip, settings.ALLOWED_HOSTS) else []
     for name in found:
-        yield Refusal(
+        yield StartRefusal(
             f"{name} must not be set where CONSOLE_ENV is {settings.CONSOLE_ENV!r}.",
             hint=f"Remove it; only {', '.join(DEVELOPMENT)} may have it.",
             id="console.E003",
@@ -102,7 +102,7 @@ def check_switches(app_configs: Any, **_: Any) -> Messages:
 def check_environment(app_configs: Any, **_: Any) -> Messages:
     """Refuse another environment's tables: no start may write to production by a mix of settings."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,30}", settings.CONSOLE_ENV):
-        yield Refusal(
+        yield StartRefusal(
             "CONSOLE_ENV must be a short lowercase word.",
             hint="Use one such as dev, staging or prod.",
             id="console.E004",
@@ -110,7 +110,7 @@ def check_environment(app_configs: Any, **_: Any) -> Messages:
         # Names of tables are made with it.
         return
     for key in sorted(set(settings.TABLE_NAMES) - set(TABLES)):
-        yield Refusal(
+        yield StartRefusal(
             f"TABLE_{key} names no table that the console knows.",
             hint="Remove it, or correct its name: docs/data-model.md has the keys.",
             id="console.E005",
@@ -120,7 +120,7 @@ def check_environment(app_configs: Any, **_: Any) -> Messages:
     for key in TABLES:
         name = table_name(key)
         if name in names:
-            yield Refusal(
+            yield StartRefusal(
                 f"TABLE_{key} and TABLE_{names[name]} are the same table: {name}.",
                 hint="Give each its own table.",
                 id="console.E006",
@@ -128,16 +128,18 @@ def check_environment(app_configs: Any, **_: Any) -> Messages:
         names[name] = key
         yield from _wrong_with_name(key, name, is_local=is_local)
     if settings.CONSOLE_ENV in PRODUCTION and is_local:
-        yield Refusal("CONSOLE_ENV is production, but DYNAMODB_ENDPOINT is not AWS.", hint=_ENDPOINT, id="console.E009")
+        yield StartRefusal(
+            "CONSOLE_ENV is production, but DYNAMODB_ENDPOINT is not AWS.", hint=_ENDPOINT, id="console.E009"
+        )
 
 
 _ENDPOINT = "Leave DYNAMODB_ENDPOINT empty in production, and use another CONSOLE_ENV with a DynamoDB of your own."
 
 
-def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[Refusal]:
+def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[StartRefusal]:
     environment = settings.CONSOLE_ENV
     if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
-        yield Refusal(
+        yield StartRefusal(
             f"TABLE_{key}={name} is not a table name that DynamoDB allows.",
             hint="A name has 3 to 255 letters, digits, dots, hyphens and underscores.",
             id="console.E007",
@@ -145,14 +147,14 @@ def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[Refusal
     # One of the platform's own names ends in "stage".
     named = environment_named_in(name.replace(TABLES[key].base, ""))
     if named and not is_same_environment(named, environment):
-        yield Refusal(
+        yield StartRefusal(
             f"TABLE_{key}={name} belongs to the environment {named!r}, but CONSOLE_ENV is {environment!r}.",
             hint="Correct whichever of the two is wrong.",
             id="console.E008",
         )
     # Where the environment itself is production, one refusal says so for all tables.
     if named in PRODUCTION and is_local and environment not in PRODUCTION:
-        yield Refusal(
+        yield StartRefusal(
             f"TABLE_{key}={name} is a production name, but DYNAMODB_ENDPOINT is not AWS.",
             hint=_ENDPOINT,
             id="console.E009",
@@ -167,7 +169,7 @@ def check_second_factor(app_configs: Any, **_: Any) -> Messages:
     """Refuse a setting that names what is no role: whoever was meant would go without."""
     named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
     if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
-        yield Refusal(
+        yield StartRefusal(
             "REQUIRE_SECOND_FACTOR names what is no role.",
             hint=f"Set it to none, all, or some of {', '.join(roles)}.",
             id="console.E010",
@@ -178,7 +180,7 @@ def check_second_factor(app_configs: Any, **_: Any) -> Messages:
 def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
     """Refuse settings with which nobody could sign in, or the wrong people could."""
     for problem in configuration.problems():
-        yield Refusal(
+        yield StartRefusal(
             f"Sign-in by OpenID Connect: {problem}.",
             hint="Correct it, or leave OIDC_ISSUER empty: docs/guide.md says what each setting does.",
             id="console.E011",
@@ -192,7 +194,7 @@ def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
 def check_metrics(app_configs: Any, **_: Any) -> Messages:
     """Refuse a METRICS_TOKEN that can be guessed."""
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
-        yield Refusal(
+        yield StartRefusal(
             f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_TOKEN} random characters.",
             hint=MAKE_A_KEY,
             id="console.E013",
@@ -203,7 +205,7 @@ def check_metrics(app_configs: Any, **_: Any) -> Messages:
 def check_observability(app_configs: Any, **_: Any) -> Messages:
     """Refuse traces and error reports that are set up where their packages are not installed."""
     for name in settings_without_packages():
-        yield Refusal(
+        yield StartRefusal(
             f"{name} is set, and what it needs is not installed.",
             hint="pip install --require-hashes -r requirements-observability.txt",
             id="console.E014",
@@ -217,7 +219,7 @@ def check_observability(app_configs: Any, **_: Any) -> Messages:
 def check_static_files(app_configs: Any, **_: Any) -> Messages:
     """Refuse to serve before `collectstatic` has run: without it not even an error page renders."""
     if settings.STATIC_MANIFEST and not (Path(settings.STATIC_ROOT or "") / "staticfiles.json").is_file():
-        yield Refusal(
+        yield StartRefusal(
             "The static files are not collected.",
             hint="Run `manage.py collectstatic --noinput` first.",
             id="console.E012",

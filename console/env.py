@@ -8,7 +8,7 @@ import environ
 _FALSE = ("false", "off", "n", "no", "0", "")
 
 
-class Environment(environ.FileAwareEnv):
+class StrictEnv(environ.FileAwareEnv):
     """As django-environ reads, but strictly and without ever raising: so that a start names all that is wrong at once.
 
     `unreadable` says of each setting that is missing or malformed what it must be; its value is the default then, or

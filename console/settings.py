@@ -9,12 +9,12 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from console.env import Environment
+from console.env import StrictEnv
 from console.settings_secret import load_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = Environment()
+env = StrictEnv()
 # What the environment has wrong so far and from here on; console.checks lists it, and nothing starts.
 UNREADABLE_SETTINGS = env.unreadable
 if (BASE_DIR / ".env").is_file():

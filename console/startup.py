@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand
 SAFETY, WEB = "safety", "web"
 
 
-class Refusal(checks.Error):
+class StartRefusal(checks.Error):
     """Why nothing starts. SILENCED_SYSTEM_CHECKS is for warnings: no setting silences one of these."""
 
     def is_silenced(self) -> bool:

@@ -9,7 +9,7 @@ from django.core import checks
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from console.startup import SAFETY, Refusal
+from console.startup import SAFETY, StartRefusal
 from conversations.handoff.routing import HELD, OFF, WAITING, has_inbound_source
 from conversations.insight.prices import problems_of_prices
 from conversations.replying import LONGEST
@@ -22,13 +22,13 @@ Messages = Iterable[checks.CheckMessage]
 def check_routing(app_configs: Any, **_: Any) -> Messages:
     """Refuse a HAND_OFF_ROUTING that is none, or that sends messages where nobody reads."""
     if settings.HAND_OFF_ROUTING not in (OFF, HELD, WAITING):
-        yield Refusal(
+        yield StartRefusal(
             f"HAND_OFF_ROUTING must be {OFF}, {HELD} or {WAITING}.",
             hint=".env.example says what each does.",
             id="conversations.E001",
         )
     elif settings.HAND_OFF_ROUTING != OFF and not has_inbound_source():
-        yield Refusal(
+        yield StartRefusal(
             f"HAND_OFF_ROUTING={settings.HAND_OFF_ROUTING} sends customers' messages to people, and no source of them "
             "is set.",
             hint="Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE, or set HAND_OFF_ROUTING=off.",
@@ -41,7 +41,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
     """Refuse settings with which replies would go nowhere."""
     for channel, name in settings.REPLY_PROVIDERS.items():
         if channel not in LONGEST or name not in NAMES:
-            yield Refusal(
+            yield StartRefusal(
                 f"REPLY_PROVIDERS names {channel}:{name}.",
                 hint=f"Channels are {', '.join(LONGEST)}; providers are {', '.join(NAMES)}.",
                 id="conversations.E003",
@@ -49,14 +49,14 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
     if OUTBOX_ONLY in settings.REPLY_PROVIDERS.values() and settings.OUTBOX_QUEUE_URL:
         for setting in ("SENDING_SERVICE_QUEUE_URL", "RECEIPTS_QUEUE_URL"):
             if not getattr(settings, setting):
-                yield Refusal(
+                yield StartRefusal(
                     f"REPLY_PROVIDERS has {OUTBOX_ONLY}, which needs {setting}.",
                     hint="Set it to your sending service's queue: docs/providers.md says more.",
                     id="conversations.E004",
                 )
     for setting in ("OUTBOX_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL"):
         if (url := getattr(settings, setting)) and not url.endswith(".fifo"):
-            yield Refusal(
+            yield StartRefusal(
                 f"{setting} must be a FIFO queue.",
                 hint="Make one: its name and its address end in .fifo.",
                 id="conversations.E005",
@@ -67,7 +67,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
         ("REPLY_UNDO_SECONDS", settings.REPLY_UNDO_SECONDS >= 0, "not less than 0"),
     ):
         if not is_right:
-            yield Refusal(
+            yield StartRefusal(
                 f"{setting} must be {bound}.", hint="Correct it, or remove it for its default.", id="conversations.E006"
             )
 
@@ -76,7 +76,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
 def check_notifications(app_configs: Any, **_: Any) -> Messages:
     """Refuse settings with which notifications would lead nowhere."""
     if settings.CONSOLE_URL and not _is_address(settings.CONSOLE_URL):
-        yield Refusal(
+        yield StartRefusal(
             "CONSOLE_URL must be the console's address.",
             hint="Set it to one such as https://console.example.com, or leave it empty.",
             id="conversations.E007",
@@ -85,7 +85,7 @@ def check_notifications(app_configs: Any, **_: Any) -> Messages:
         try:
             validate_email(settings.NOTIFICATIONS_FROM_EMAIL)
         except ValidationError:
-            yield Refusal(
+            yield StartRefusal(
                 "NOTIFICATIONS_FROM_EMAIL must be one email address.",
                 hint="Set it to the bare address, without a name, or leave it empty: nothing is sent by email then.",
                 id="conversations.E008",
@@ -96,7 +96,9 @@ def check_notifications(app_configs: Any, **_: Any) -> Messages:
 def check_prices(app_configs: Any, **_: Any) -> Messages:
     """Refuse prices of models that cannot be read."""
     for problem in problems_of_prices(settings.INSIGHT_PRICES):
-        yield Refusal(problem, hint="docs/insight.md has an example of prices of your own.", id="conversations.E009")
+        yield StartRefusal(
+            problem, hint="docs/insight.md has an example of prices of your own.", id="conversations.E009"
+        )
 
 
 def _is_address(url: str) -> bool:

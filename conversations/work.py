@@ -272,7 +272,7 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
         except Exception as error:
             # No message: it may quote a key.
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
-            metrics.WORKER_FAILURES.labels(metrics.word(context.current_part())).inc()
+            metrics.count_worker_failure()
         failures += 1
         ended.wait(pause(failures))
 

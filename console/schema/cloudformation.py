@@ -13,6 +13,7 @@ from console.schema.check import Difference, TableReport, attribute_types, descr
 from console.schema.definition import (
     attribute_definitions,
     create_table_request,
+    in_cloudformation,
     index_definition,
     key_attributes,
 )
@@ -62,12 +63,8 @@ def _logical_id(key: str) -> str:
 def _properties(spec: TableSpec, name: str, changes: list[Difference]) -> dict[str, Any]:
     description = describe(name)
     kinds = {each.kind for each in changes}
-    properties = create_table_request(spec.key) if description is None else _kept(spec, description, changes)
-    if "StreamSpecification" in properties:
-        # CloudFormation has no StreamEnabled: being there is being on.
-        properties["StreamSpecification"] = {"StreamViewType": properties["StreamSpecification"]["StreamViewType"]}
-    if ttl := spec.ttl if kinds & {"table", "ttl"} else _ttl_of(name):
-        properties["TimeToLiveSpecification"] = {"AttributeName": ttl, "Enabled": True}
+    request = create_table_request(spec.key) if description is None else _kept(spec, description, changes)
+    properties = in_cloudformation(request, spec.ttl if kinds & {"table", "ttl"} else _ttl_of(name))
     if "recovery" in kinds or (is_protected(spec) if "table" in kinds else _recovers(name)):
         properties["PointInTimeRecoverySpecification"] = {"PointInTimeRecoveryEnabled": True}
     return properties

@@ -75,3 +75,14 @@ def attribute_definitions(spec: TableSpec, *indexes: IndexSpec) -> list[dict[str
     """AttributeDefinitions of the table and of the given indexes (all of its indexes if none given)."""
     attributes = key_attributes(spec, *indexes)
     return [{"AttributeName": name, "AttributeType": kind} for name, kind in attributes.items()]
+
+
+def in_cloudformation(request: dict[str, Any], ttl: str) -> dict[str, Any]:
+    """What CreateTable takes as properties of a table in a template, with the attribute of its TTL ("" for none)."""
+    properties = dict(request)
+    if stream := request.get("StreamSpecification"):
+        # CloudFormation has no StreamEnabled: being there is being on.
+        properties["StreamSpecification"] = {"StreamViewType": stream["StreamViewType"]}
+    if ttl:
+        properties["TimeToLiveSpecification"] = {"AttributeName": ttl, "Enabled": True}
+    return properties

@@ -122,14 +122,13 @@ def _function(each: LambdaFunction) -> dict[str, Any]:
     return {"Type": "AWS::Lambda::Function", "Properties": properties}
 
 
-def _name(each: LambdaFunction) -> Any:
+def _name(each: LambdaFunction, place: str = "") -> Any:
     words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in each.name)
-    return filled(f"console-${{Environment}}{words}")
+    return filled(f"{place}console-${{Environment}}{words}")
 
 
 def _logs(each: LambdaFunction) -> dict[str, Any]:
-    name = filled(_name(each)["Fn::Sub"].replace("console", "/aws/lambda/console", 1))
-    return log_group(name)
+    return log_group(_name(each, "/aws/lambda/"))
 
 
 def log_group(name: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console.schema.definition import table_definition
+from console.schema.definition import in_cloudformation, table_definition
 from console.schema.tables import TABLES
 from console.stack.intrinsics import attribute, filled, ref, when
 from console.stack.parameters import OWN_TABLES, title_of
@@ -31,17 +31,12 @@ def table_name_of(key: str) -> Any:
 def _table(key: str) -> dict[str, Any]:
     spec = TABLES[key]
     protects: Any = when("Protects", True, False) if spec.protected else False
-    properties = table_definition(spec) | {
+    properties = in_cloudformation(table_definition(spec), spec.ttl) | {
         "TableName": table_name_of(key),
         "DeletionProtectionEnabled": protects,
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": protects},
         "Tags": TAGS,
     }
-    if "StreamSpecification" in properties:
-        # CloudFormation has no StreamEnabled: being there is being on.
-        properties["StreamSpecification"] = {"StreamViewType": properties["StreamSpecification"]["StreamViewType"]}
-    if spec.ttl:
-        properties["TimeToLiveSpecification"] = {"AttributeName": spec.ttl, "Enabled": True}
     return {"Type": "AWS::DynamoDB::Table", **KEPT, "Properties": properties}
 
 

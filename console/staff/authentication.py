@@ -261,7 +261,7 @@ def _count(username: str, visit: Visit) -> None:
 
 
 def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
-    metrics.SIGN_IN_FAILURES.labels(metrics.word(reason)).inc()
+    metrics.count(metrics.SIGN_IN_FAILURES, reason)
     result = f"{Result.FAILED}: {reason}"
     if account is not None:
         record_where_possible(TrailEntry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))

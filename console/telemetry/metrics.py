@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from prometheus_client import Counter, Histogram, disable_created_metrics
 
+from console.telemetry import context
+
 # When each number began is of no use, and doubles what is scraped.
 disable_created_metrics()
 
@@ -90,6 +92,16 @@ SCRAPE_ERRORS = Counter(
 def word(text: str) -> str:
     """A label's value of words: `not_placed`."""
     return text.replace(" ", "_")
+
+
+def count(counter: Counter, value: str) -> None:
+    """Count one of a counter with one label, whose value is in words."""
+    counter.labels(word(value)).inc()
+
+
+def count_worker_failure() -> None:
+    """Count that the part of the work which runs here could not go on."""
+    count(WORKER_FAILURES, context.current_part())
 
 
 def begin(counter: Counter, values: Iterable[str]) -> None:

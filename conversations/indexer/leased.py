@@ -111,7 +111,7 @@ class LeasedWorker(ABC):
             self._errors, self._error = self._errors + 1, error
             self.counts[Did.FAILED] += 1
             logger.warning("%s could not go on: %s", self.title, type(error).__name__)
-            metrics.WORKER_FAILURES.labels(metrics.word(context.current_part())).inc()
+            metrics.count_worker_failure()
             if isinstance(error, TableMissing):
                 # The stream or the table is another one: look again.
                 self._begin_anew()

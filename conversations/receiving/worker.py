@@ -76,7 +76,7 @@ class Receiver:
                     raise
                 pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
-                metrics.WORKER_FAILURES.labels(metrics.word(context.current_part())).inc()
+                metrics.count_worker_failure()
             if (once and not done and not self._errors) or self._wait(pause):
                 break
 
@@ -134,7 +134,7 @@ def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[
     for outcome in [submit(_handled_in_order, each, source, batch) for each in by_sender.values()]:
         for delivery, handled in outcome.result():
             counts[handled or FAILED] += 1
-            metrics.MESSAGES.labels(metrics.word(handled or FAILED)).inc()
+            metrics.count(metrics.MESSAGES, handled or FAILED)
             if handled is not None:
                 finished.append(delivery)
     try:

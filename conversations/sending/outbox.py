@@ -341,4 +341,4 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
 
 def count_state(state: ReplyState) -> None:
     """Count a reply that has come into a state."""
-    metrics.REPLIES.labels(metrics.word(state)).inc()
+    metrics.count(metrics.REPLIES, state)

@@ -88,7 +88,7 @@ class Sender:
                         raise
                     pause = pause_after(self._errors)
                     logger.warning("The sender could not go on: %s", type(error).__name__)
-                    metrics.WORKER_FAILURES.labels(metrics.word(part)).inc()
+                    metrics.count_worker_failure()
                 if (once and not done and not self._errors) or self._wait(pause):
                     break
 

@@ -19,8 +19,8 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.env import Environment
-from console.startup import ConsoleCommand, Refusal
+from console.env import StrictEnv
+from console.startup import ConsoleCommand, StartRefusal
 from console.telemetry import starting
 from console.telemetry.exposition import SHORTEST_TOKEN
 from tests.documentation import SETTINGS
@@ -129,7 +129,7 @@ def test_each_id_is_told_of_its_own_mistake_alone_and_says_how_to_mend_it(tmp_pa
     assert [each.id for each in told] == [key]
     assert told[0].msg
     assert told[0].hint
-    assert isinstance(told[0], Refusal) == (".E" in key)
+    assert isinstance(told[0], StartRefusal) == (".E" in key)
 
 
 def test_every_id_of_the_code_is_tried_and_documented_and_no_other():
@@ -175,7 +175,7 @@ def test_whatever_the_environment_holds_the_checks_list_it_and_never_fail(enviro
 )
 def test_what_is_malformed_is_named_and_has_its_default_meanwhile(monkeypatch, kind, value, wrong):
     monkeypatch.setenv("SETTING", value)
-    env = Environment()
+    env = StrictEnv()
     assert getattr(env, kind)("SETTING", default=7) == 7
     assert env.unreadable == {"SETTING": wrong}
 
@@ -194,14 +194,14 @@ def test_what_is_malformed_is_named_and_has_its_default_meanwhile(monkeypatch, k
 )
 def test_what_is_well_formed_is_read(monkeypatch, kind, value, read):
     monkeypatch.setenv("SETTING", value)
-    env = Environment()
+    env = StrictEnv()
     assert getattr(env, kind)("SETTING", default=None) == read
     assert env.unreadable == {}
 
 
 def test_a_word_that_is_none_of_those_there_are_is_named(monkeypatch):
     monkeypatch.setenv("SETTING", "loud")
-    env = Environment()
+    env = StrictEnv()
     assert env.str("SETTING", default="INFO", choices=("INFO", "ERROR")) == "INFO"
     assert env.unreadable == {"SETTING": "must be one of INFO, ERROR"}
 

@@ -6,21 +6,19 @@ from types import SimpleNamespace
 import pytest
 
 from console import clock
-from console.errors import StoreUnavailable
 from conversations import work
 from conversations.attention.looking import TIMERS
 from conversations.indexer.health import describe_beat
 from conversations.indexer.lease import LEASE
 from conversations.notifications.notifier import NOTIFICATIONS
-from conversations.receiving import handling
 from conversations.receiving.worker import sweep
 from conversations.scheduled import MARGIN_SECONDS, lambda_handler
 from conversations.sending.worker import SENDER
 from conversations.work import SCHEDULED, WorkFailed, run_scheduled
 from tests import faults
-from tests.store.conversations.receiving.test_handling import body, said
+from tests.store.conversations.receiving.test_handling import left_undone, said
 from tests.store.conversations.sending.conftest import _secrets_endpoint, outbox, provider, secrets  # noqa: F401
-from tests.support.conversations.handoff.kit import ANA, put
+from tests.support.conversations.handoff.kit import ANA
 from tests.support.conversations.replies import held, states, write
 
 LONG = SimpleNamespace(get_remaining_time_in_millis=lambda: 60_000)
@@ -36,12 +34,7 @@ def noted(store, name: str) -> dict:
 
 
 def test_the_message_sweep_finishes_what_was_left_and_says_how_much(store, monkeypatch):
-    put(store, auto_queue_reply_message=True)
-    with (
-        faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS),
-        pytest.raises(StoreUnavailable),
-    ):
-        handling.handle(body(), clock.now(), "queue", "d1")
+    left_undone(store)
     later = clock.now() + timedelta(minutes=2)
     monkeypatch.setattr("conversations.work.sweep", lambda now: sweep(later))
     assert lambda_handler({"work": "messages"}, LONG) == {"finished": 1}

@@ -38,7 +38,7 @@ from conversations.work import (
 )
 from tests import faults
 from tests.store.conversations.indexer.test_worker import Clock
-from tests.store.conversations.receiving.test_handling import body, rows, said
+from tests.store.conversations.receiving.test_handling import body, left_undone, rows, said
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
 from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
 from tests.support.conversations.indexer.kit import indexed
@@ -163,12 +163,7 @@ def test_reconcile_settles_what_was_left_pending_and_says_when_it_ran(store, mon
 
 
 def test_the_sweep_of_messages_finishes_what_was_left(store, monkeypatch):
-    put(store, auto_queue_reply_message=True)
-    with (
-        faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS),
-        pytest.raises(StoreUnavailable),
-    ):
-        handling.handle(body(), clock.now(), "queue", "d1")
+    left_undone(store)
     later = clock.now() + timedelta(minutes=2)
     one = message_sweep()
     monkeypatch.setattr("conversations.work.sweep", lambda now: sweep(later))

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from console import clock
-from console.errors import ConsoleError
+from console.errors import ConsoleError, StoreUnavailable
 from conversations.handoff import HandOffAction, perform
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
@@ -52,6 +52,16 @@ def body(**changes: Any) -> str:
         **changes,
     }
     return json.dumps({name: value for name, value in content.items() if value is not ...})
+
+
+def left_undone(store) -> None:
+    """A message was recorded, and whoever brought it died before it was put onto its conversation's item."""
+    put(store, auto_queue_reply_message=True)
+    with (
+        faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS),
+        pytest.raises(StoreUnavailable),
+    ):
+        handle(body(), clock.now(), "queue", "d1")
 
 
 def bring(text: str | None = None, name: str = "d1") -> Handled:

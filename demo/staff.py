@@ -70,6 +70,6 @@ def _create(person: dict[str, Any], hashed: str) -> None:
         services.disable(person["username"], actor=DEMO)
 
 
-def sign_ins(password: str = PASSWORD) -> dict[str, dict[str, str]]:
+def sign_ins() -> dict[str, dict[str, str]]:
     """Who signs in as each role: `{role: {"username", "password"}}`."""
-    return {role.value: {"username": SIGN_INS[role.value], "password": password} for role in Role}
+    return {role.value: {"username": SIGN_INS[role.value], "password": PASSWORD} for role in Role}

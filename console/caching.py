@@ -3,7 +3,6 @@
 Only what may be a few seconds old; never who may see what.
 """
 
-import time
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from threading import Condition
@@ -23,7 +22,7 @@ class Cached(Generic[T]):
     """
 
     def __init__(self, read: Callable[..., T], seconds: float, entries: int) -> None:
-        self._cache: TTLCache[Hashable, T] = TTLCache(entries, seconds, timer=lambda: time.monotonic())
+        self._cache: TTLCache[Hashable, T] = TTLCache(entries, seconds)
         self._condition = Condition()
         self._read = cached(self._cache, key=lambda *asked: asked, condition=self._condition)(read)
         update_wrapper(self, read)

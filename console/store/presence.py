@@ -5,16 +5,21 @@ An index that projects less than pages ask of it counts as absent: DynamoDB refu
 A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never cached.
 """
 
+import threading
+import time
 from collections.abc import Collection
 from typing import Any
 
-from console.caching import cached_for
 from console.errors import TableMissing
 from console.schema.tables import TABLES, table_name
 from console.store.calls import parallel
 from console.store.connection import REMEMBER_SECONDS, call, forget_absent
 
+_lock = threading.Lock()
 Indexes = dict[str, frozenset[str]]
+# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own
+# with their types under "", or None where the table is absent.
+_seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
 def missing_tables(keys: Collection[str]) -> frozenset[str]:
@@ -22,8 +27,10 @@ def missing_tables(keys: Collection[str]) -> frozenset[str]:
 
     Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not cached.
     """
-    ready = parallel(*(lambda key=key: table_ready(key) for key in keys))
-    return frozenset(key for key, is_ready in zip(keys, ready, strict=True) if not is_ready)
+    stale = [key for key in keys if _cached(table_name(key)) is None]
+    found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
+    fresh = dict(zip(stale, found, strict=True))
+    return frozenset(key for key in keys if not (fresh[key] if key in fresh else table_ready(key)))
 
 
 def table_ready(table_key: str) -> bool:
@@ -63,22 +70,31 @@ def index_absent(table_key: str, index_name: str) -> bool:
 
 def forget() -> None:
     """Look anew at the next question: after a change of tables, and between tests."""
-    _described.forget_all()
+    with _lock:
+        _seen.clear()
     forget_absent()
 
 
+def _cached(name: str) -> tuple[float, Indexes | None] | None:
+    with _lock:
+        entry = _seen.get(name)
+    return entry if entry is not None and time.monotonic() - entry[0] < REMEMBER_SECONDS else None
+
+
 def _indexes(table_key: str) -> Indexes | None:
-    return _described(table_key, table_name(table_key))
+    name = table_name(table_key)
+    entry = _cached(name)
+    if entry is None:
+        entry = (time.monotonic(), _describe(table_key))
+        with _lock:
+            _seen[name] = entry
+    return entry[1]
 
 
-@cached_for(REMEMBER_SECONDS)
-def _described(table_key: str, name: str) -> Indexes | None:
-    """The key attributes of its active indexes by name, its own with their types under ""; None without the table.
-
-    Of threads that ask at once, one looks.
-    """
+def _describe(table_key: str) -> Indexes | None:
+    """The active indexes, or None where DynamoDB says that there is no such table."""
     try:
-        table = call("DescribeTable", TableName=name)["Table"]
+        table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     except TableMissing:
         return None
     if table["TableStatus"] not in ("ACTIVE", "UPDATING"):

@@ -1,11 +1,7 @@
 """What pages know about absent tables and indexes."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 
-from console import caching
 from console.errors import NotConfigured, StoreUnavailable, Throttled
 from console.schema.tables import TABLES
 from console.store import presence
@@ -48,7 +44,7 @@ def test_a_table_counts_once_it_can_be_used(store, status, ready):
 
 def test_answers_are_remembered_for_a_minute_and_no_longer(store, monkeypatch):
     now = 1000.0
-    monkeypatch.setattr(caching.time, "monotonic", lambda: now)
+    monkeypatch.setattr(presence.time, "monotonic", lambda: now)
     with store.calls() as seen:
         presence.missing_tables(TABLES)
         presence.missing_tables(TABLES)
@@ -60,18 +56,6 @@ def test_answers_are_remembered_for_a_minute_and_no_longer(store, monkeypatch):
         now += 0.2
         presence.missing_tables(TABLES)
         assert len(seen) == 2 * len(TABLES)
-
-
-def test_of_threads_that_ask_at_once_one_looks(store):
-    asking = Barrier(8)
-
-    def ask(_: int) -> bool:
-        asking.wait()
-        return presence.table_ready("AUDIT")
-
-    with store.calls() as seen, ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(ask, range(8)))
-    assert len(seen) == 1
 
 
 def test_a_table_created_meanwhile_is_seen_after_forgetting(bare_store):

@@ -51,7 +51,8 @@ ADDRESSES = None if STEP == 1 else 3
 SHOWN = 8
 DESIGNED = (b'<section class="error"', b'<main id="main"')
 PROBLEM = re.compile(
-    r"could not be|did not answer|could not answer|(is|are) not there (yet|in this environment)|is busy|[Rr]ead-only"
+    r"could not be|did not answer|could not answer|(is|are) not there (yet|in this environment)"
+    r"|is missing in this environment|is busy|[Rr]ead-only"
     r"|cannot be shown|refused the request|may have happened|was under way|incomplete answer"
 )
 # Closed where no identity provider is configured.

@@ -6,16 +6,17 @@ back.
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from console import clock
 from console.errors import ConsoleError, TableMissing
 from console.telemetry import context, metrics, traces
-from conversations.indexer.handling import Did, WorkCounts
+from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.lease import Lease
 from conversations.indexer.streams.following import Following
 from conversations.indexer.streams.shards import stream_of_table
@@ -31,11 +32,31 @@ LONGEST_PAUSE_SECONDS = 30.0
 QUIET_ROUNDS = 3
 # Errors in a row after which `--once` gives up, a minute and a half after the first: a timer runs it again.
 MOST_ERRORS = 7
+# Errors in a row after which what walks over a whole table once gives up: it would begin anew.
+MOST_TRIES_AGAIN = 5
+
+T = TypeVar("T")
 
 
 def pause_after(failures: int, seconds: float = 1.0) -> float:
     """How many seconds to wait after so many failures in a row: twice as long each time, up to half a minute."""
     return min(LONGEST_PAUSE_SECONDS, seconds * 2.0 ** min(failures, 10))
+
+
+def tried_again(work: Callable[[], T], wait: Callable[[float], object] | None = None) -> T:
+    """What `work` returns, tried again after pauses, half a minute in all, while the store gives no answer.
+
+    `wait` pauses for so many seconds and may say that it is to end. Raises the store's errors: of the last try, or what
+    no further one can mend.
+    """
+    errors = 0
+    while True:
+        try:
+            return work()
+        except ConsoleError as error:
+            errors += 1
+            if not is_passing(error) or errors > MOST_TRIES_AGAIN or (wait or time.sleep)(pause_after(errors, 0.5)):
+                raise
 
 
 class LeasedWorker(ABC):

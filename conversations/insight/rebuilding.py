@@ -13,28 +13,31 @@ from conversations.indexer.handling import Did, WorkCounts
 from conversations.insight.episodes import READ
 from conversations.insight.facts import FactKind, changed_days
 from conversations.insight.rolling import Rolled, roll
-from conversations.insight.walking import all_kept, read_page, walk_all
+from conversations.insight.walking import Trying, all_kept, once, read_page, walk_all
 from conversations.insight.writing import note
 
 READ_ITEMS, WRITTEN, FAILED = "read", "written", "failed"
 
 
-def rebuild_conversations() -> Iterator[Counter[str]]:
+def rebuild_conversations(trying: Trying = once) -> Iterator[Counter[str]]:
     """Write the facts of every conversation, a page of the table at a time. Raises the store's errors for a page."""
     start: Raw | None = None
     while True:
-        items, start = read_page("CONVERSATIONS", READ, start)
+        items, start = trying(partial(read_page, "CONVERSATIONS", READ, start))
         done: WorkCounts = Counter({Did.READ: len(items)})
-        for counts in all_kept([("conversation", partial(note, each)) for each in items]):
-            done += counts
+        done += trying(partial(_kept, items))
         yield _named(done)
         if start is None:
             return
 
 
-def rebuild_store(kind: FactKind) -> Iterator[Counter[str]]:
+def _kept(items: list[Raw]) -> WorkCounts:
+    return sum(all_kept([("conversation", partial(note, each)) for each in items]), Counter())
+
+
+def rebuild_store(kind: FactKind, trying: Trying = once) -> Iterator[Counter[str]]:
     """Write the facts of another store, a page at a time. Raises the store's errors for a page."""
-    for done in walk_all(kind):
+    for done in walk_all(kind, trying):
         yield _named(done)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from cachetools import LRUCache
 from django.conf import settings
@@ -44,6 +44,8 @@ PAGE, AT_ONCE = 100, 8
 # What a worker remembers of what it came by.
 REMEMBERED = 200_000
 _SEALED_AS = "insight walk"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +132,25 @@ def _kept(name: str, work: Callable[[], bool]) -> WorkCounts:
         return Counter({Did.FAILED: 1})
 
 
-def walk_all(kind: FactKind) -> Iterator[WorkCounts]:
+class Trying(Protocol):
+    """How often something is tried: once, or by `tried_again`."""
+
+    def __call__(self, work: Callable[[], T], /) -> T:
+        """What `work` returns. Raises what it raises."""
+
+
+def once(work: Callable[[], T]) -> T:
+    """Try it once."""
+    return work()
+
+
+def walk_all(kind: FactKind, trying: Trying = once) -> Iterator[WorkCounts]:
     """Keep the facts of a kind of all that is there, a page at a time, whatever was seen. Raises the store's errors."""
     for table in WALKED[kind]:
         start: Raw | None = None
-        while table_ready(table.key):
-            items, start = read_page(table.key, table.attributes, start)
-            yield keep_page(table, items)
+        while trying(partial(table_ready, table.key)):
+            items, start = trying(partial(read_page, table.key, table.attributes, start))
+            yield trying(partial(keep_page, table, items))
             if start is None:
                 break
 

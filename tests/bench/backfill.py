@@ -65,20 +65,22 @@ def followed(total: int, steps: Iterator[int]) -> dict[str, Any]:
 def swept() -> Iterator[int]:
     """Yield what each page of the sweep has read; nothing may fail."""
     from conversations.indexer.handling import Did
+    from conversations.indexer.leased import tried_again
     from conversations.indexer.sweep import Sweep
 
     sweep = Sweep(keeps_facts=False)
     while not sweep.is_over:
-        yield sweep.step()[Did.READ]
+        yield tried_again(sweep.step)[Did.READ]
     assert sweep.is_complete, sweep.counts
 
 
 def rebuilt(most: int) -> Iterator[int]:
     """Yield what each page of the rebuild has read, of the first `most`."""
+    from conversations.indexer.leased import tried_again
     from conversations.insight.rebuilding import READ_ITEMS, rebuild_conversations
 
     read = 0
-    for counts in rebuild_conversations():
+    for counts in rebuild_conversations(tried_again):
         read += counts[READ_ITEMS]
         yield counts[READ_ITEMS]
         if read >= most:

@@ -13,7 +13,7 @@ from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
-from conversations.indexer.leased import pause_after
+from conversations.indexer.leased import pause_after, tried_again
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
 from conversations.work import running
@@ -74,16 +74,10 @@ class Command(ConsoleCommand):
         return frozenset()
 
     def _sweep(self, ended: threading.Event) -> bool:
-        sweep, errors = Sweep(), 0
+        sweep = Sweep()
         with tqdm(unit=" conversations", desc="sweeping", disable=None, leave=False) as bar:
             while not sweep.is_over and not ended.is_set():
-                try:
-                    bar.update(sweep.step()[Did.READ])
-                    errors = 0
-                except ConsoleError:
-                    errors += 1
-                    if errors > 5 or ended.wait(2.0**errors / 2):
-                        raise
+                bar.update(tried_again(sweep.step, ended.wait)[Did.READ])
         self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{format_counts(sweep.counts)}.")
         if sweep.is_complete:
             now = clock.now()

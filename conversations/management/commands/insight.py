@@ -12,6 +12,7 @@ from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
+from conversations.indexer.leased import tried_again
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import (
     FAILED,
@@ -71,11 +72,11 @@ class Command(ConsoleCommand):
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 
     def _rebuild(self) -> int:
-        failed = self._counted("Conversations", rebuild_conversations())
+        failed = self._counted("Conversations", rebuild_conversations(tried_again))
         for kind in WALKED:
             for table in absent_tables(kind):
                 self.stdout.write(f"There is no table {table}: Insight counts nothing of it.")
-            failed += self._counted(_NAMES[kind], rebuild_store(kind))
+            failed += self._counted(_NAMES[kind], rebuild_store(kind, tried_again))
         return failed
 
     def _counted(self, name: str, steps: Iterable[Counter[str]]) -> int:

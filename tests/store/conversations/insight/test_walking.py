@@ -1,15 +1,23 @@
 """The workers that walk over the other stores: page by page, on from where another was, and nothing twice."""
 
+from collections import Counter
+from functools import partial
+
 import pytest
 from django.core.management import call_command
 
 from console import clock
+from console.errors import StoreUnavailable
+from conversations.indexer import leased
+from conversations.indexer.leased import tried_again
 from conversations.insight import subjects, walking
 from conversations.insight.facts import FactKind
+from conversations.insight.rebuilding import rebuild_conversations, rebuild_store
 from conversations.insight.walking import FactWalker, lease_name
 from tests import faults
 from tests.items import event as mw_event
 from tests.store.conversations.indexer.test_worker import Clock
+from tests.support.conversations.handoff.kit import conversation
 from tests.support.conversations.insight.kit import stored_facts
 from tests.support.conversations.stores.chats.kit import ago, event, session
 from tests.support.conversations.stores.tenant_conversations.kit import item
@@ -190,3 +198,46 @@ def test_the_command_writes_all_anew_and_sums_up(store, capsys):
     call_command("insight", "--rebuild", verbosity=0)
     assert "Threads: 5 read, 0 changed." in capsys.readouterr().out
     assert [each["pk"] for each in store.all("INSIGHT") if each["pk"].startswith("SUMS#threads#org#usage")]
+
+
+REBUILDS = {"conversations": rebuild_conversations, "threads": partial(rebuild_store, THREADS)}
+
+
+def _some(store, of: str) -> None:
+    some_threads(store)
+    store.put_all("CONVERSATIONS", [conversation(conversation_id=f"c{each}") for each in range(5)])
+
+
+@pytest.mark.parametrize("of", list(REBUILDS))
+@pytest.mark.parametrize("operation", ["Scan", "PutItem"])
+def test_rebuilding_goes_on_where_the_database_did_not_answer(store, monkeypatch, of, operation):
+    monkeypatch.setattr(walking, "PAGE", 2)
+    _some(store, of)
+    waited: list[float] = []
+    trying = partial(tried_again, wait=waited.append)
+    with store.calls() as seen, faults.fail_before(operation, nth=2, times=3):
+        done = sum(REBUILDS[of](trying), Counter())
+    assert (done["read"], done["failed"]) == (5, 0)
+    assert waited[:2] == [1.0, 2.0] if operation == "Scan" else waited
+    # Three pages, and three reads that were not answered.
+    assert scans(seen) == (6 if operation == "Scan" else 3)
+    assert sum(REBUILDS[of](), Counter())["written"] == 0
+
+
+@pytest.mark.parametrize("of", list(REBUILDS))
+def test_rebuilding_gives_up_where_the_database_does_not_answer_for_half_a_minute(store, of):
+    _some(store, of)
+    waited: list[float] = []
+    with faults.fail_before("Scan", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
+        list(REBUILDS[of](partial(tried_again, wait=waited.append)))
+    assert waited == [1, 2, 4, 8, 16]
+
+
+def test_the_command_goes_on_too(store, capsys, monkeypatch):
+    some_threads(store)
+    waited: list[float] = []
+    monkeypatch.setattr(leased.time, "sleep", waited.append)
+    with faults.fail_before("Scan", table_key="THREADS", times=2):
+        call_command("insight", "--rebuild", verbosity=0)
+    assert "Threads: 5 read, 5 changed." in capsys.readouterr().out
+    assert waited == [1, 2]

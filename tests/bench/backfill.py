@@ -19,7 +19,8 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 COMPANIES, ONE_IN = 20, 100
-HEAP = "2g"
+# A million, and their records in the stream. With less it collects garbage and no longer answers.
+HEAP = "14g"
 
 
 class Before:
@@ -123,7 +124,7 @@ def main() -> int:
     from tests.bench.platform import write
     from tests.dynamodb import Store
 
-    with DynamoDBLocal(heap=HEAP) as server:
+    with DynamoDBLocal(heap=HEAP, options=()) as server:
         settings.DYNAMODB_ENDPOINT = server.endpoint
         store = Store(server.endpoint, local=True)
         store.create_tables()

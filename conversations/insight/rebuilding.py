@@ -24,9 +24,7 @@ def rebuild_conversations(trying: Trying = once) -> Iterator[Counter[str]]:
     start: Raw | None = None
     while True:
         items, start = trying(partial(read_page, "CONVERSATIONS", READ, start))
-        done: WorkCounts = Counter({Did.READ: len(items)})
-        done += trying(partial(_kept, items))
-        yield _named(done)
+        yield _named(Counter({Did.READ: len(items)}) + trying(partial(_kept, items)))
         if start is None:
             return
 

@@ -170,10 +170,11 @@ def _certain(calls: Iterable[SeenCall]) -> list[SeenCall]:
     looked: set[tuple[str, ...]] = set()
     certain = []
     for call in calls:
-        if call.operation != "DescribeTable" or call.tables not in looked:
-            certain.append(call)
         if call.operation == "DescribeTable":
+            if call.tables in looked:
+                continue
             looked.add(call.tables)
+        certain.append(call)
     return certain
 
 

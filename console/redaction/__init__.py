@@ -45,4 +45,4 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "10"
+RULESET_VERSION = "11"

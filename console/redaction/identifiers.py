@@ -38,7 +38,8 @@ _LOCAL_BACKWARDS = re.compile(
 _LONGEST_LOCAL = 256
 # The rest of a phone number of which the last group stands before the @.
 _GROUPS_BACKWARDS = re.compile(r"(?:[ .\-/()]{1,3}[0-9]{1,5}){1,5}\+")
-_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
+# Whatever is behind it: a digit there can be another word that only invisible characters part from it.
+_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 # The platform's own prefixes, or three named segments, and then a number.
 _CONVERSATION = re.compile(

@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console.redaction import redact, redact_value
@@ -73,9 +73,9 @@ def test_what_a_mask_uncovers_was_masked_before(text):
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=5).map("".join), AROUND, EMAILS, AROUND, st.lists(PIECES, max_size=5).map("".join))
+@example("", "", "jo@10.0.0.1", "\u200b", "0700 122 121")
+@example("", "", "jo@10.0.0.1", "", "0700 122 121")
 def test_no_address_survives_whatever_stands_around_it(before, opening, email, closing, after):
-    # A digit after jo@10.0.0.1 makes it another word: no address, but a version such as tool@4.18.0.10700.
-    assume(not (email[-1:].isdigit() and (closing + after)[:1].isdigit()))
     assert email not in html.unescape(unquote(redact(before + opening + email + closing + after)))
 
 

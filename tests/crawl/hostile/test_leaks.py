@@ -43,6 +43,8 @@ OPEN_ATTRIBUTES = {"username", "display_name", "role", "scope", "time_zone"}
 # Browsers keep titles in their history. Of what is stored, only what companies, tenants and staff are called is in one.
 TITLE = re.compile("<title>(.*?)</title>", re.DOTALL)
 CANARY = re.compile(r"\b(?:ours|theirs)\.[\w.-]+")
+# A dataclass that a template did not take apart, or any other object.
+OBJECT = re.compile(r"\b[A-Z][A-Za-z]+\(\w+=|object at 0x")
 IN_TITLES = re.compile(r"\w+\.(conversation\.(company|project)_name|tenant\.name(\.\w+)?|[\w-]+\.display_name)")
 URL_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")
 
@@ -151,6 +153,7 @@ def assert_nothing_leaks(visits: Iterable[Visit], store, scenario: Scenario, cli
         elif visit.status >= 400 and not shows_again(visit):
             body |= in_errors
         assert_free("the body", visit.body, body, visit)
+        assert not OBJECT.search(visit.body), f"an object of Python's is in {visit}: {OBJECT.search(visit.body)}"
 
 
 def assert_titles_name_no_customer(visits: Iterable[Visit], scenario: Scenario) -> None:

@@ -28,7 +28,7 @@ RUN python manage.py collectstatic --noinput \
 
 FROM ${BASE} AS runtime
 # Nothing is installed from here on. Python's own library comes uncompiled, and each health check would compile it anew.
-RUN if python3 -m pip --version; then python3 -m pip uninstall --yes --root-user-action ignore pip setuptools wheel; fi 2>/dev/null \
+RUN if python3 -m pip --version >/dev/null 2>&1; then python3 -m pip uninstall --yes --root-user-action ignore pip setuptools wheel; fi \
     && python3 -m compileall -q -x "test|lib2to3" "$(python3 -c "import sysconfig; print(sysconfig.get_path('stdlib'))")"
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/console /opt/console

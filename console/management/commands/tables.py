@@ -25,7 +25,7 @@ class Command(ConsoleCommand):
     help = (
         "check: compare the tables with what the console needs; exits with 1 if something required is missing, or "
         "prints a CloudFormation template of the changes. create: create the console's own tables and what they lack, "
-        "and other tables that you name. policy: print the IAM policy of a process."
+        "and other tables that you name with --only. policy: print the IAM policy of a process."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -100,10 +100,17 @@ class Command(ConsoleCommand):
         self.stdout.write(f"{counts['+']} to create, {counts['~']} to change, {counts['!']} to change by hand.")
         if any(each.applicable for report in reports if report.ours for each in report.differences):
             self.stdout.write("Create what the console's own tables lack: manage.py tables create")
-        others = [each.key for each in reports if not each.ours and any(one.applicable for one in each.differences)]
-        if others:
+        others = [
+            report for report in reports if not report.ours and any(each.applicable for each in report.differences)
+        ]
+        if absent := [report.key for report in others if report.state == "absent"]:
             self.stdout.write(
-                f"Other services own {', '.join(others)}. Print the changes for their owners: "
+                f"Other services create {', '.join(absent)}. Print a template of those that you name: "
+                "manage.py tables check --cloudformation --only KEY …"
+            )
+        if changed := [report.key for report in others if report.key not in absent]:
+            self.stdout.write(
+                f"Other services own {', '.join(changed)}. Print the changes for their owners: "
                 "manage.py tables check --cloudformation"
             )
 

@@ -91,7 +91,9 @@ def test_our_tables_are_created_and_those_of_others_left(bare_store):
         out = run("create")
     assert {key for key, report in reports().items() if report.state == "ready"} == OURS
     assert len(describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]) == 3
-    assert "Other services own " in out
+    assert "Other services own CONVERSATIONS. " in out
+    absent = [key for key, report in reports().items() if report.state == "absent"]
+    assert f"Other services create {', '.join(absent)}. " in out
     changed = {call.request["TableName"] for call in seen if call.operation in CHANGING}
     assert changed == {bare_store.name(key) for key in OURS}
 

@@ -1,6 +1,7 @@
 """The documentation says what the code does: tables are as the code gives them, commands and links are there."""
 
 import re
+import subprocess
 
 import pytest
 from django.core.management import get_commands
@@ -22,6 +23,12 @@ def test_every_setting_has_its_words_and_every_word_its_setting():
     extra = {name for name in described() if name not in names and not name.startswith("TABLE_")}
     assert not extra
     assert {name.removeprefix("TABLE_") for name in described() if name.startswith("TABLE_")} == set(TABLES)
+
+
+def test_a_shell_reads_the_example_as_it_stands():
+    read = subprocess.run(["sh", "-ec", "set -a; . ./.env.example; env"], cwd=ROOT, capture_output=True, text=True)
+    assert (read.returncode, read.stderr) == (0, "")
+    assert "SECRET_NAMES=*/*/*/*" in read.stdout.splitlines()
 
 
 def test_readme_names_every_command_and_no_other():

@@ -53,6 +53,7 @@ def test_the_nth_matching_call_is_struck_and_no_other(store):
     assert len(fault.struck) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "stored"), [("kill_before", False), ("kill_after", True)])
 def test_a_process_can_be_killed_around_a_call(store, fault, stored):
     script = f"""

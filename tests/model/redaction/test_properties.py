@@ -46,6 +46,7 @@ DOCUMENTS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(TEXTS)
 def test_a_second_redaction_changes_nothing(text):
@@ -71,6 +72,7 @@ def test_what_a_mask_uncovers_was_masked_before(text):
     assert redact(once) == once
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=5).map("".join), AROUND, EMAILS, AROUND, st.lists(PIECES, max_size=5).map("".join))
 @example("", "", "jo@10.0.0.1", "\u200b", "0700 122 121")
@@ -79,6 +81,7 @@ def test_no_address_survives_whatever_stands_around_it(before, opening, email, c
     assert email not in html.unescape(unquote(redact(before + opening + email + closing + after)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS)
 def test_a_second_redaction_of_json_changes_nothing(document):
@@ -86,6 +89,7 @@ def test_a_second_redaction_of_json_changes_nothing(document):
     assert redact(once) == once
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS)
 def test_json_stays_json(document):
@@ -94,6 +98,7 @@ def test_json_stays_json(document):
         json.loads(redact(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS)
 def test_a_second_redaction_of_a_value_changes_nothing(document):
@@ -185,6 +190,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(ANYTHING)
 def test_a_value_of_any_type_is_redacted_and_what_is_unknown_is_not_shown(value):

@@ -235,6 +235,7 @@ def test_an_answer_that_dribbles_is_given_up_and_its_connection_closed(settings,
         assert closed == [True] * 16
 
 
+@pytest.mark.slow
 def test_a_long_answer_that_comes_in_time_is_read_whole_on_one_connection(settings):
     body = b'{"Item": {"text": {"S": "' + b"x" * 3_000_000 + b'"}}}'
     taken = []

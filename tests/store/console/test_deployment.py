@@ -56,6 +56,7 @@ def test_readme_starts_gunicorn_as_the_unit_does(page):
     assert shlex.split(line, comments=True) == web_command()
 
 
+@pytest.mark.slow
 def test_gunicorn_is_started_with_what_protects_it():
     """Long addresses, threads, no header of a client that says where the console is, and no control socket."""
     command = [sys.executable, "-m", *web_command(), "--print-config"]

@@ -47,6 +47,7 @@ def _claim(store: Store, number: int, agent: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_each_claim_has_one_winner_when_sixteen_threads_race(store):
     with ThreadPoolExecutor(16) as pool:
         for number in range(10):
@@ -168,6 +169,7 @@ def test_a_body_of_unknown_length_is_refused(endpoint, headers):
     assert (answer.status, answer.getheader("Connection")) == (400, "close")
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_message_holds_up_nobody_and_gets_it_when_it_comes(endpoint):
     sqs = plain_client(endpoint, "sqs")
     url = sqs.create_queue(QueueName="long-poll")["QueueUrl"]

@@ -74,6 +74,7 @@ def filled(store):
     return store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["/search/", "/conversations/find/"])
 def test_sixty_guesses_are_on_record_as_far_as_they_go_and_refused_beyond(filled, settings, where):
     settings.PERSONAL_SEARCHES_PER_HOUR = 20

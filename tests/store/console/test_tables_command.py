@@ -39,6 +39,7 @@ def test_check_fails_and_names_what_is_required(bare_store):
     assert "THREADS" in out
 
 
+@pytest.mark.slow
 def test_check_passes_where_whole_schemas_are_absent(bare_store):
     run("create", "--only", *OURS, "AUDIT", "IDEMPOTENCY")
     out = run("check")
@@ -58,6 +59,7 @@ def test_the_middleware_may_be_absent_though_the_console_uses_two_of_its_tables(
     assert reports()["CONVERSATION_STATE"].differences[0].severity == "optional"
 
 
+@pytest.mark.slow
 def test_a_complete_environment_is_ready(bare_store):
     create_all(bare_store)
     assert {report.state for report in inspect()} == {"ready"}
@@ -153,6 +155,7 @@ def test_inspection_reads_no_items(bare_store):
     assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
 
 
+@pytest.mark.slow
 def test_a_missing_local_index_is_said_and_nothing_can_add_it(bare_store):
     lsis = [
         each
@@ -186,11 +189,13 @@ def template(*keys: str) -> dict[str, Any]:
     return dict(made)
 
 
+@pytest.mark.slow
 def test_a_template_of_all_that_is_absent_has_our_tables_and_those_that_are_named(bare_store):
     assert len(template()["Resources"]) == len(OURS)
     assert len(template(*TABLES)["Resources"]) == len(TABLES)
 
 
+@pytest.mark.slow
 def test_a_template_changes_nothing(bare_store):
     create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
@@ -209,6 +214,7 @@ def test_a_missing_table_is_in_it_whole(bare_store, settings):
     assert properties["DeletionProtectionEnabled"] is True
 
 
+@pytest.mark.slow
 def test_an_existing_table_keeps_what_is_there(bare_store):
     foreign = {
         "IndexName": "their-own",
@@ -240,6 +246,7 @@ def test_an_existing_table_keeps_what_is_there(bare_store):
     assert properties["StreamSpecification"] == {"StreamViewType": "KEYS_ONLY"}
 
 
+@pytest.mark.slow
 def test_a_provisioned_table_keeps_its_billing_and_its_new_index_gets_a_capacity(bare_store):
     units = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
     create(bare_store, "IMAGE_RESPONSES", GlobalSecondaryIndexes=None, BillingMode=None, ProvisionedThroughput=units)
@@ -276,6 +283,7 @@ def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_left_out_and
     assert "+447700900001" not in told.getvalue()
 
 
+@pytest.mark.slow
 def test_items_without_the_attribute_are_no_obstacle(bare_store):
     create_without_some_indexes(bare_store)
     bare_store.put("CONVERSATIONS", {"primary_channel": "a", "conversation_id": "b"})
@@ -296,6 +304,7 @@ def test_samples_read_no_more_than_the_keys_in_question(bare_store):
     }
 
 
+@pytest.mark.slow
 def test_a_complete_environment_has_an_empty_template(bare_store):
     create_all(bare_store)
     assert template()["Resources"] == {}

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from console.schema import create as creating
 from console.schema.check import inspect
 from console.schema.tables import TABLES
@@ -114,6 +116,7 @@ def test_an_index_that_a_table_of_ours_lacks_is_created_one_at_a_time(bare_store
     assert reports("STAFF")["STAFF"].state == "ready"
 
 
+@pytest.mark.slow
 def test_the_second_time_changes_nothing_and_nothing_is_ever_deleted(bare_store):
     with bare_store.calls() as seen:
         create_all(bare_store)

@@ -153,6 +153,7 @@ def pages(item) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_lists_the_queue_and_headings_say_it_to_agents_and_not_to_auditors(store, rosa):
     for page in pages(rosa):
         for who in (member(), admin()):

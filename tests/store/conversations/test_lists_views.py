@@ -431,6 +431,7 @@ def test_items_past_their_ttl_are_on_no_list(store, agent):
     assert agent.get(recipient_url()).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?status=failed"])
 def test_a_project_that_begins_with_expired_conversations_is_there(store, query):
     past = clock.to_epoch(clock.now()) - 86_400

@@ -138,6 +138,7 @@ def test_a_name_that_drifted_or_names_nobody_breaks_and_masks_nothing(store):
 FOREIGN = ["Jane Smith", "jane@doe.example", "+447700900999", "447700900999", "Jürgen"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", FOREIGN)
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_holder_that_is_no_account_is_masked_wherever_it_is_shown(store, agent, flag):

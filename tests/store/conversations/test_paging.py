@@ -2,6 +2,7 @@
 
 import itertools
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def walk_back(listed, page, size) -> list:
     return pages
 
 
+@pytest.mark.slow
 @quick
 @given(kinds=st.lists(st.sampled_from("kkdx"), max_size=18), size=st.integers(1, 4), limit=st.integers(1, 3))
 def test_walking_on_yields_each_row_once_and_walking_back_returns_to_the_start(store, monkeypatch, kinds, size, limit):
@@ -95,6 +97,7 @@ def test_walking_on_yields_each_row_once_and_walking_back_returns_to_the_start(s
     assert [one for page in pages_from(listed, back[-1], size) for one in ids(page)] == order
 
 
+@pytest.mark.slow
 @quick
 @given(count=st.integers(0, 13), size=st.integers(1, 5))
 def test_pages_without_filter_are_exact_one_query_each_and_back_shows_the_same_pages(store, count, size):
@@ -113,6 +116,7 @@ def test_pages_without_filter_are_exact_one_query_each_and_back_shows_the_same_p
     assert not pages[-1].next
 
 
+@pytest.mark.slow
 @quick
 @given(kinds=st.lists(st.sampled_from("kd"), min_size=1, max_size=12))
 def test_the_neighbour_of_each_row_is_the_row_beside_it(store, kinds):

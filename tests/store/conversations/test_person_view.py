@@ -77,6 +77,7 @@ def test_without_a_record_nothing_is_shown(person):
         person.create_tables("AUDIT")
 
 
+@pytest.mark.slow
 def test_from_a_conversation_to_the_others_of_the_same_recipient_on_record(person):
     item = conversation(company_id=COMPANY, project_id="p", request_id="r")
     page = f"/conversations/{reference_of(NUMBER, item['conversation_id'])}/"

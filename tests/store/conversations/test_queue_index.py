@@ -293,6 +293,7 @@ ITEMS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(items=ITEMS, size=st.integers(1, 5))
 def test_every_tab_lists_what_looking_through_everything_finds(queue, items, size):
@@ -340,6 +341,7 @@ def test_urgent_ones_come_first_and_pages_go_on_behind_them(queue):
     assert short(back.entries)[-1] == "u90"
 
 
+@pytest.mark.slow
 def test_much_that_needs_attention_or_is_urgent_costs_no_more(queue):
     few = [urgent(1, request_id="u"), waiting(2, request_id="w"), attention(3, request_id="a")]
     queue.put_all("CONVERSATIONS", few)

@@ -163,6 +163,7 @@ def test_somebody_elses_form_is_refused(queue):
         assert signed_in(member()).post(TAKE, {"token": token}).status_code == 404
 
 
+@pytest.mark.slow
 def test_of_many_who_press_at_once_each_gets_another_and_nobody_two(queue):
     items = [waiting(n + 1, request_id=f"r{n}") for n in range(4)]
     queue.put_all("CONVERSATIONS", items)

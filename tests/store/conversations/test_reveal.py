@@ -137,6 +137,7 @@ def test_our_own_number_comes_from_the_index_copy_or_the_configuration(overrides
     assert answer_of(loaded(**overrides), STAFF, None, clock.now()).ours == ours
 
 
+@pytest.mark.slow
 def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store, item, settings):
     settings.REVEALS_PER_DAY = 3
     client = signed_in(member())

@@ -245,6 +245,7 @@ def test_nothing_selected_too_much_and_what_no_button_says_do_nothing(store):
     assert store.all("IDEMPOTENCY") == []
 
 
+@pytest.mark.slow
 def test_up_to_fifty_are_taken_at_once(store):
     staff = as_staff(member())
     items = [waiting(9, request_id=f"r{number}") for number in range(51)]

@@ -251,6 +251,7 @@ def test_a_cursor_of_another_filter_or_person_is_the_first_page(store, item):
 # --- Links ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_link_to_a_line_leads_to_its_page_for_a_colleague_too(store, item):
     store.put_all("AUDIT", [entry(item, n, idempotency_key=f"act:{n}") for n in range(20, 90)])
     store.put_all("IDEMPOTENCY", [record(item, n, f"x{n}") for n in range(20, 60, 3)])
@@ -438,6 +439,7 @@ def without_index(bare_store):
     return bare_store
 
 
+@pytest.mark.slow
 def test_without_the_index_each_record_that_the_trail_names_is_told_once(without_index):
     item = stored_in(without_index)
     # Two entries of each key, so far apart that they stand on different pages.

@@ -82,6 +82,7 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     )
 
 
+@pytest.mark.slow
 def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, receiver, settings):  # noqa: F811
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
     put(store, hand_off_to_human=True, auto_queue_reply_message=True)

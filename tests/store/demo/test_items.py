@@ -715,6 +715,7 @@ def test_every_item_is_below_the_limit(tables):
     assert max(sizes) > LIMIT / 2
 
 
+@pytest.mark.slow
 def test_the_tables_take_every_item(store, tables, conversations):
     for table, items in tables.items():
         store.put_all(table, items)

@@ -89,6 +89,7 @@ def test_the_console_has_no_such_route():
     assert told == {"urls": "console.urls", "has_demo": False, "refused": []}
 
 
+@pytest.mark.slow
 def test_the_demo_s_settings_start_in_no_other_environment():
     assert settings_of("demo.settings", CONSOLE_ENV="demo") == {"urls": "demo.urls", "has_demo": True, "refused": []}
     for environment in ("prod", "staging", "dev", "test"):

@@ -104,6 +104,7 @@ def test_two_conversations_one_first_message_and_one_without_a_conversation_wait
     assert stray["not_placed_because"] == "No conversation has this sender."
 
 
+@pytest.mark.slow
 def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monkeypatch):
     item = hold(demo)
     found = come(300, monkeypatch)
@@ -131,6 +132,7 @@ def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monke
     assert first["messages"] == json.loads(json.dumps(item["messages"]))
 
 
+@pytest.mark.slow
 def test_the_same_lines_come_each_time_with_the_same_ids(demo, monkeypatch):
     hold(demo)
     first = come(300, monkeypatch)
@@ -159,11 +161,13 @@ def test_an_item_that_no_service_could_read_keeps_nobody_from_writing(demo, monk
     assert {each["conversation_id"] for each in come(20, monkeypatch)} == {item["conversation_id"]}
 
 
+@pytest.mark.slow
 def test_the_rule_of_a_sender_is_the_platforms_too(demo, monkeypatch):
     hold(demo, auto_queue_reply_message=False, auto_queue_reply_message_from_number=[STEPHEN[0]])
     assert len(come(20, monkeypatch)) == 1
 
 
+@pytest.mark.slow
 def test_who_has_no_lines_writes_in_the_language_of_the_conversation(demo, monkeypatch):
     item = next(
         item
@@ -211,6 +215,7 @@ class Answered(DemoProvider):
         return [each for each in self._sent if each["at"] <= clock.now()]
 
 
+@pytest.mark.slow
 def test_who_is_answered_writes_soon(demo, monkeypatch):
     hold(demo)
     assert len(come(30, monkeypatch)) == 1
@@ -224,6 +229,7 @@ def test_who_was_never_reached_never_answers(demo, monkeypatch):
     assert len(come(30, monkeypatch, Answered(STEPHEN[0], 19, 20))) == 1
 
 
+@pytest.mark.slow
 def test_each_project_has_its_credentials(demo, settings):
     settings.SECRETS_ENDPOINT = ""
     with DemoProvider() as provider:

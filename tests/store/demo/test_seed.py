@@ -18,6 +18,7 @@ def seed() -> str:
     return said.getvalue()
 
 
+@pytest.mark.slow
 def test_it_fills_an_empty_store_once_and_keeps_what_people_change(queue, bare_store):
     said = seed()
     [password] = re.findall(r"shown only this once: (\S+)", said)

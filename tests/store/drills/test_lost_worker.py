@@ -65,6 +65,7 @@ def everything(store: Store) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_forgotten", [False, True], ids=["the stream has all of it", "the stream has forgotten it"])
 def test_all_of_that_day_is_done_and_nothing_twice(
     store, outbox, provider, settings, capsys, monkeypatch, is_forgotten

@@ -62,6 +62,7 @@ def test_pages_are_there_without_it(store, scenario, settings, key):
         assert "queue" in found[200]
 
 
+@pytest.mark.slow
 @pytest.mark.pages
 @pytest.mark.parametrize("key", [*NEEDED_BY, "CONVERSATION_STATE", "MESSAGES", "TENANTS", "THREADS"])
 def test_jobs_end_in_order_without_it(store, settings, key, caplog, monkeypatch):

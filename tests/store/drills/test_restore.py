@@ -190,6 +190,7 @@ def figures(store: Store) -> list[tuple[str, str, Any]]:
     return [(each["pk"], each["sk"], each["counts"]) for each in store.all("INSIGHT") if each.get("counts")]
 
 
+@pytest.mark.slow
 def test_work_goes_on_from_an_earlier_place_and_tells_nobody_twice(store, back_up, capsys):
     """CONSOLE has where the indexer is, what is due, and what is to be told."""
     admin()

@@ -270,6 +270,7 @@ def test_killed_at_any_call_of_the_first_step(store):
     assert kill_at_each_call(store, set_up, lambda: begin(who=OLGA), check) >= 4
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_of_the_last_step(store):
     found: list[Draft] = []
 

@@ -178,6 +178,7 @@ def as_a_browser_sends(form: SettingsForm) -> QueryDict:
     return data
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, JSON, max_size=8), st.booleans())
 def test_a_form_that_nobody_touched_changes_nothing(value, ascii_only):
@@ -189,6 +190,7 @@ def test_a_form_that_nobody_touched_changes_nothing(value, ascii_only):
     assert changed(stored.settings, form.known, form.others) == written
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, JSON, max_size=8))
 def test_one_changed_field_leaves_all_others_as_written(value):
@@ -266,6 +268,7 @@ def test_keys_that_only_the_platforms_code_names_can_be_set():
     assert set(json.loads(written)) - set(kept) == {"whatsapp_restrict_to_users", "tier1_formatting_model"}
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=4))
 def test_pairs_are_lines_or_json_and_stay_what_they_are(pairs):
     stored = stored_of(json.dumps({"installed_practices": pairs}))

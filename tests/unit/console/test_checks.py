@@ -146,6 +146,7 @@ def test_all_that_is_wrong_is_listed_at_once(tmp_path):
         assert {each.id for each in found()} == set(SEVERAL)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(sorted(each.name for each in documented_settings())),
@@ -206,6 +207,7 @@ def test_a_word_that_is_none_of_those_there_are_is_named(monkeypatch):
     assert env.unreadable == {"SETTING": "must be one of INFO, ERROR"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{}, {"SECRET_KEY": ""}])
 def test_a_missing_key_is_named_with_how_to_make_one(environment):
     ran = run("manage.py", "check", CONSOLE_ENV="prod", **environment)
@@ -218,6 +220,7 @@ def test_a_missing_key_is_named_with_how_to_make_one(environment):
 # --- nothing starts ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_no_process_starts_and_each_lists_all_that_is_wrong(process):
     every = {name: value for key in SEVERAL for name, value in WRONG[key].items()}
@@ -229,6 +232,7 @@ def test_no_process_starts_and_each_lists_all_that_is_wrong(process):
     assert ("Traceback" in ran.stderr) == ("Lambda" in process)
 
 
+@pytest.mark.slow
 def test_the_web_server_asks_for_its_static_files_too():
     begin = "from django.conf import settings; settings.STATIC_ROOT = 'nowhere'; import console.wsgi"
     ran = run("-c", begin, **SAFE | {"DJANGO_SETTINGS_MODULE": "console.settings", "STATIC_MANIFEST": "true"})
@@ -256,6 +260,7 @@ def test_every_command_asks_first():
             assert isinstance(load_command_class(app, name), ConsoleCommand), name
 
 
+@pytest.mark.slow
 def test_the_files_of_an_image_are_collected_before_it_has_its_settings(tmp_path):
     ran = run("manage.py", "collectstatic", "--dry-run", "--noinput", CONSOLE_ENV="prod")
     assert ran.returncode == 0, ran.stderr

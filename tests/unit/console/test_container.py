@@ -186,6 +186,7 @@ def test_every_queue_of_compose_is_made():
     assert set(named) == {each.name for each in settings() if each.name.endswith("_QUEUE_URL")}
 
 
+@pytest.mark.slow
 def test_console_starts_with_the_settings_of_compose_and_its_key_in_a_file(tmp_path):
     key = tmp_path / "secret_key"
     making = shlex.split(MAKE_A_KEY.partition(": ")[2])

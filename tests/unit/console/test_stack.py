@@ -249,6 +249,7 @@ def test_processes_get_settings_that_there_are(run):
         assert all(each["ReadonlyRootFilesystem"] for each in task["ContainerDefinitions"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [FULL, BARE], ids=["everything", "bare"])
 def test_the_console_starts_with_these_settings(given):
     lines = stack(**given).outputs()["Environment"].splitlines()

@@ -1,5 +1,6 @@
 """Several ordered streams as pages: no row lost, doubled or out of order, reads bounded, cursors that hold."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,6 +106,7 @@ def test_no_row_is_lost_doubled_or_out_of_order(drawn, size, limit, reads, desce
     assert usable == sorted(usable, reverse=descending)
 
 
+@pytest.mark.slow
 @given(stores, sizes, limits, st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6))
 def test_a_stream_that_fails_holds_nothing_up_and_is_taken_up_where_it_was(drawn, size, limit, failures):
     store = stored(drawn, descending=True)
@@ -230,6 +232,7 @@ def test_a_hostile_cursor_is_no_place(cursor):
     assert Keyset.unsealed(cursor, "review", "amira") is None
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(), lambda each: st.lists(each) | st.dictionaries(st.text(), each)

@@ -190,6 +190,7 @@ def filled(place, value):
     return [filled(each, value) for each in place]
 
 
+@pytest.mark.slow
 @hypothesis_settings(deadline=None)
 @given(PLACES, KEYS, PLACES, SECRETS)
 def test_a_credential_is_never_shown_in_full_wherever_it_is(outside, key, inside, secret):

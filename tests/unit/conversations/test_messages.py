@@ -227,6 +227,7 @@ def test_no_two_messages_share_an_anchor(identities):
     assert len(anchors) == len(identities)
 
 
+@pytest.mark.slow
 @hypothesis_settings(deadline=None)
 @given(JSON_LIKE)
 def test_any_value_renders_without_an_error_and_text_stays_text(value):
@@ -237,6 +238,7 @@ def test_any_value_renders_without_an_error_and_text_stays_text(value):
             html.encode()
 
 
+@pytest.mark.slow
 @hypothesis_settings(deadline=None)
 @given(JSON_LIKE)
 def test_any_json_text_renders_without_an_error(value):

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def pages(stored, size: int, limit: int) -> list:
     raise AssertionError("the pages do not end")
 
 
+@pytest.mark.slow
 @given(stores, st.integers(1, 5), st.integers(1, 6))
 def test_nothing_is_lost_or_told_twice_over_all_pages(drawn, size, limit):
     stored = stored_of(drawn)
@@ -89,6 +91,7 @@ def test_a_page_from_the_place_of_an_item_begins_with_it(drawn, size, limit):
             assert found[0][0] == item
 
 
+@pytest.mark.slow
 @given(stores, st.integers(1, 5), st.integers(1, 6))
 def test_a_page_is_never_longer_than_asked(drawn, size, limit):
     assert all(len(page.items) <= size for page in pages(stored_of(drawn), size, limit))

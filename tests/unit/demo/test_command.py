@@ -69,6 +69,7 @@ def said_in(item):
     return [entry["M"]["content"]["S"] for entry in item["messages"]["L"]]
 
 
+@pytest.mark.slow
 def test_it_tells_what_a_program_needs(demo):
     expected = {"url", "dynamodb_endpoint", "sqs_endpoint", "queues", "region", "environment", "staff", "tables"}
     assert set(demo) == expected | {"provider", "provider_account", "provider_token"}
@@ -88,6 +89,7 @@ def test_the_provider_lists_messages_as_twilios_does(demo):
         assert json.load(answer)["messages"] == []
 
 
+@pytest.mark.slow
 def test_the_console_answers(demo):
     with urllib.request.urlopen(f"{demo['url']}/readyz") as answer:
         assert answer.status == 200
@@ -96,6 +98,7 @@ def test_the_console_answers(demo):
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
 
 
+@pytest.mark.slow
 def test_any_dynamodb_client_sees_the_data(demo):
     client = client_of(demo)
     assert set(client.list_tables()["TableNames"]) == set(demo["tables"].values())
@@ -106,6 +109,7 @@ def test_any_dynamodb_client_sees_the_data(demo):
         assert client.scan(TableName=demo["tables"][key], Select="COUNT")["Count"] > 0
 
 
+@pytest.mark.slow
 def test_the_queue_is_indexed_and_stays_so(demo):
     client, table = client_of(demo), demo["tables"]["CONVERSATIONS"]
 
@@ -136,6 +140,7 @@ def test_the_queue_is_indexed_and_stays_so(demo):
     until(lambda: idle["conversation_id"]["S"] in waiting(company))
 
 
+@pytest.mark.slow
 def test_any_client_of_sqs_or_dynamodb_plays_the_platform(demo):
     client, sqs = client_of(demo), client_of(demo, "sqs")
     number, request_id = "+447700900149", "req-5a46bc55"  # amira has it
@@ -164,6 +169,7 @@ def test_any_client_of_sqs_or_dynamodb_plays_the_platform(demo):
     assert said_in(conversation_of(client, demo, number, request_id))[-2:] == ["Is anybody there?", "Hello?"]
 
 
+@pytest.mark.slow
 def test_a_customer_writes_to_who_takes_the_conversation(demo):
     client = client_of(demo)
     number, request_id = "+447700900399", "req-871cda4b"
@@ -183,6 +189,7 @@ def test_a_customer_writes_to_who_takes_the_conversation(demo):
     assert after["hand_off_routing_before"] == {"L": [{"BOOL": False}]}
 
 
+@pytest.mark.slow
 def test_passwords_are_stored_as_argon2(demo):
     items = client_of(demo).scan(TableName=demo["tables"]["STAFF"])["Items"]
     stored = {item["username"]["S"]: item["password_hash"]["S"] for item in items}

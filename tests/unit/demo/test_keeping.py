@@ -38,16 +38,19 @@ def running(*options: str):
         process.communicate(timeout=20)
 
 
+@pytest.mark.slow
 def test_the_embedded_dynamodb_keeps_nothing(tmp_path):
     assert "To keep data, add --dynamodb-local." in refusal("--keep", str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_without_dynamodb_local_the_demo_says_what_is_missing(tmp_path):
     told = refusal("--dynamodb-local", "--keep", str(tmp_path), PATH=str(tmp_path))
     assert "DynamoDB Local cannot run here: no java" in told
 
 
+@pytest.mark.slow
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("mine")
     assert "Name an empty folder" in refusal("--dynamodb-local", "--keep", str(tmp_path))

@@ -11,6 +11,7 @@ from tests.support.redaction.hostile import hostile_inputs
 INPUTS = hostile_inputs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INPUTS)
 def test_hostile_input_comes_back_redacted(name):
     redacted = redact(INPUTS[name])

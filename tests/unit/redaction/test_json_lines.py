@@ -165,6 +165,7 @@ TAKEN = {*logging.makeLogRecord({}).__dict__, "message", "asctime"}
 EXTRA = st.dictionaries(WORDS.filter(lambda name: name not in TAKEN), VALUES, max_size=4)
 
 
+@pytest.mark.slow
 @given(WORDS | VALUES, st.lists(VALUES, max_size=3), EXTRA, st.none() | WORDS, st.none() | WORDS)
 def test_whatever_is_logged_is_one_line_of_json_without_personal_data(message, args, extra, fault, stack):
     exc_info = None

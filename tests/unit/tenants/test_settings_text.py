@@ -49,6 +49,7 @@ def test_what_nobody_changes_stays_as_it_is_written(value, indent, ascii_only):
     assert changed(settings, settings.known, settings.others) == text
 
 
+@pytest.mark.slow
 @given(OBJECTS, st.integers(1, 10), st.text(max_size=20))
 def test_a_changed_key_changes_alone(value, number, words):
     text = json.dumps(value)

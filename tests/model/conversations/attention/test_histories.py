@@ -20,6 +20,7 @@ AT_ONCE = min(HISTORIES, 40)
 HOURS = 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(1, HISTORIES // AT_ONCE)))
 def test_what_needs_attention_is_raised_when_due_and_only_then(store, monkeypatch, seed):
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)

@@ -130,6 +130,7 @@ ROUTED = {
 NAIVE = Rules(*[False] * len(fields(Rules)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_with_the_rules_every_interleaving_ends_well(name):
     states, wrong = Model(*ALL[name], Rules()).explore()
@@ -137,6 +138,7 @@ def test_with_the_rules_every_interleaving_ends_well(name):
     assert states > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROUTED)
 def test_what_people_have_goes_to_people_and_what_the_ai_has_goes_where_it_went_before(name):
     *scenario, mode = ROUTED[name]
@@ -145,6 +147,7 @@ def test_what_people_have_goes_to_people_and_what_the_ai_has_goes_where_it_went_
     assert states > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROUTED)
 def test_nothing_of_the_routing_is_touched_where_it_is_off(name):
     *scenario, _ = ROUTED[name]
@@ -156,6 +159,7 @@ def test_without_any_rule_the_six_go_wrong():
     assert len(bad) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [field.name for field in fields(Rules)])
 def test_each_rule_is_needed(rule):
     every = list(ROUTED.values()) + [(*scenario, OFF) for scenario in ALL.values()]

@@ -99,6 +99,7 @@ def test_one_entry_for_each_request_whatever_sees_it_first(store, steps):
     assert indexed(store) == oracle()
 
 
+@pytest.mark.slow
 @given(steps=st.lists(STEPS, min_size=2, max_size=8), data=st.data())
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 def test_sweeps_in_the_middle_of_handling(store, steps, data):
@@ -114,6 +115,7 @@ def test_sweeps_in_the_middle_of_handling(store, steps, data):
     assert indexed(store) == oracle()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_records_of_many_items_in_any_order_across_items(store, seed):
     """Within an item in order, repeated now and then; sweeps between; people take what waits."""
@@ -145,6 +147,7 @@ def _id(change) -> str:
     return (change.new or change.old or {})["conversation_id"]["S"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_people_act_in_between(store, seed):
     """Whatever people and the platform do: the index tells what the queue finds, and actions keep their trail."""
@@ -163,6 +166,7 @@ def test_people_act_in_between(store, seed):
     assert all(entry["result"] == "success" for entry in console)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_people_and_fences_in_the_middle_of_handling(store, seed):
     """Before one of the calls that a sweep or the stream makes somebody acts, and now and then acts are fenced off."""

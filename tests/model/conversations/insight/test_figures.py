@@ -26,6 +26,7 @@ REAL_EVERY = 20
 NONE: Counter = Counter()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(2, CONVERSATIONS // AT_ONCE)))
 def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, monkeypatch, seed):
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)

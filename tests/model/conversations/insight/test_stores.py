@@ -23,6 +23,7 @@ RECORDS = int(os.environ.get("INSIGHT_RECORDS", "60"))
 AT_ONCE = min(RECORDS // 2, 250)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world_of", [ThreadWorld, ChatWorld])
 @pytest.mark.parametrize("seed", range(max(1, RECORDS // 2 // AT_ONCE)))
 def test_every_figure_is_what_happened(store, monkeypatch, world_of, seed):

@@ -116,6 +116,7 @@ def test_an_export_of_which_nothing_can_be_read_may_hold_it(stored, payload):
     assert [row.times for row in found().rows] == [1]
 
 
+@pytest.mark.slow
 def test_what_an_export_records_is_what_is_read_here(stored):
     """The entry's words are those of the review: another spelling there has to fail here."""
     client = signed_in(auditor())

@@ -306,6 +306,7 @@ def s3():
     mock.stop(remove_data=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kms", [[], ["--kms-key", "alias/trail"]])
 def test_a_bucket_holds_the_same_encrypted_by_kms(store, s3, kms):
     put(store)
@@ -321,6 +322,7 @@ def test_a_bucket_holds_the_same_encrypted_by_kms(store, s3, kms):
     assert "audit-000001.jsonl.gz: missing" in refused("verify", "s3://trails/2026/november")
 
 
+@pytest.mark.slow
 def test_nothing_is_written_under_a_prefix_that_holds_anything(store, s3):
     s3.put_object(Bucket="trails", Key="a/b/c", Body=b"x")
     assert "objects under that prefix" in refused("export", "--since", "2026-11-01", "--to", "s3://trails/a/b")

@@ -145,6 +145,7 @@ def test_filters_and_scope_hold(store):
     assert "No actions to show" in everything.get("/audit/picture/?result=failed").content.decode()
 
 
+@pytest.mark.slow
 def test_a_wide_filter_is_read_within_the_bound(store):
     put(store, 2100, apart=timedelta(seconds=1))
     client = signed_in(auditor())

@@ -98,6 +98,7 @@ def test_a_reason_is_redacted_however_it_is_stored(result):
     assert "48465899" not in shown.replace("-", "")
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.text(max_size=30) | st.integers(-(10**37), 10**37), lambda inner: st.lists(inner)

@@ -121,6 +121,7 @@ def test_rows_of_a_page_stand_in_the_order_of_the_times_that_they_show(store, re
     assert READ_LAST in text_of(reviewer)
 
 
+@pytest.mark.slow
 def test_pages_go_on_where_reading_ended_whatever_the_order_of_rows(store, reviewer):
     noon = clock.now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
     for n in range(120):

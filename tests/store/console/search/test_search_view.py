@@ -97,6 +97,7 @@ def test_several_hits_are_grouped_and_the_link_holds_the_typed_text_sealed(fille
     assert "No matches in:" in text
 
 
+@pytest.mark.slow
 def test_nothing_out_of_scope_is_a_hit(filled):
     for person in (member(), member("olga", "onboarding"), auditor("aida", [COMPANY])):
         client = signed_in(person)

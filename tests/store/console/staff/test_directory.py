@@ -78,6 +78,7 @@ def test_a_page_is_one_query_of_the_index_for_each_role_and_never_a_scan(store):
     assert all(call.request["Limit"] == 51 for call in calls)
 
 
+@pytest.mark.slow
 def test_accounts_of_all_roles_stand_in_one_order_page_by_page_each_once(store):
     ada = as_staff(admin())
     expected = ["ada.admin"]
@@ -138,6 +139,7 @@ def test_filters_by_beginning_of_username_role_and_state(store, filters, expecte
     assert names(read_page(ada, filters)) == expected
 
 
+@pytest.mark.slow
 def test_filter_that_lets_few_through_reads_within_bounds_and_goes_on(store):
     ada = as_staff(admin())
     people(store, 900, prefix="p")

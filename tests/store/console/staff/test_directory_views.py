@@ -161,6 +161,7 @@ def test_other_roles_are_refused_every_page_and_it_changes_nothing(store, amira,
     assert store.all("STAFF") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "name"), [*(("get", name) for name in PAGES), *(("post", name) for name in POSTED)])
 @pytest.mark.parametrize("username", ["wider", "everywhere", "nowhere", "absent", "Inside", "%00", "a@b.example"])
 def test_outside_the_scope_is_not_found_like_what_is_absent(store, lena, name, method, username):
@@ -184,6 +185,7 @@ def test_wrong_methods_are_refused(ada, amira):
         assert ada.delete(address).status_code == 405
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing(store, ada, amira):
     second_factor_on(store)
     before = everything(store)
@@ -845,6 +847,7 @@ def scene(store, ada, amira):
     return ada
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("post", POSTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_fault_at_each_call_is_a_designed_answer_and_no_change_without_its_entry(store, scene, post, kind):

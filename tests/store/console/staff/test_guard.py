@@ -214,6 +214,7 @@ def test_refusals_of_one_person_and_route_in_a_minute_are_one_entry_that_counts(
     assert [words.partition(", ")[2] for words in told] == ["", "12 times"]
 
 
+@pytest.mark.slow
 def test_refusals_at_the_same_moment_are_all_counted(store, agent):
     staff = as_staff(accounts.find("amira.haddad"))
     with ThreadPoolExecutor(8) as pool:

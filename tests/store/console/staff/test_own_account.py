@@ -358,6 +358,7 @@ def test_two_set_ups_at_once_make_one_second_factor(store, person):
     assert len(entries(store, "staff.second_factor_added")) == 1
 
 
+@pytest.mark.slow
 @each_change
 @pytest.mark.parametrize("fault", [faults.fail_before, faults.fail_after], ids=["not sent", "answer lost"])
 def test_failure_of_any_call_leaves_all_of_the_change_or_nothing(

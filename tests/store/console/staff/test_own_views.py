@@ -178,6 +178,7 @@ def test_page_leads_to_ones_own_trail(store, client):
     assert client.get(url).status_code == 200
 
 
+@pytest.mark.slow
 def test_accounts_of_the_company_sign_in_are_told_and_can_change_neither(store, agent):
     account = services.create_for_company_sign_in("olga.novak", role=Role.AGENT, actor=ADMIN)
     client = browser_of(account)
@@ -557,6 +558,7 @@ def test_all_other_sessions_end_and_this_one_goes_on_under_another_cookie(store,
 # --- What must not get out
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_urls_logs_trail_or_notices(store, client, caplog):
     caplog.set_level(logging.DEBUG)
     answer, key = set_up(client)

@@ -280,6 +280,7 @@ def session_entries(store) -> list[str]:
     return [item for item in store.all("AUDIT") if item["action_type"] == "staff.sign_in"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["code", "recovery code"])
 @pytest.mark.parametrize("fault", [faults.fail_before, faults.fail_after], ids=["not sent", "answer lost"])
 @pytest.mark.parametrize("nth", range(1, 9))

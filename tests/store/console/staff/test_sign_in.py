@@ -116,6 +116,7 @@ def test_unknown_name_is_in_the_trail_only_as_a_keyed_digest(store, agent, clien
     assert all(re.fullmatch("[a-p]{32}", digest) for digest in digests)
 
 
+@pytest.mark.slow
 def test_unknown_names_cannot_flood_the_trail(store, client, settings):
     settings.SIGN_IN_ATTEMPTS_PER_ADDRESS = 1000
     quarter = clock.now().replace(minute=0, second=0, microsecond=0)
@@ -434,6 +435,7 @@ def test_account_disabled_between_check_and_session_stays_out(store, agent, clie
     assert client.get("/").status_code == 302
 
 
+@pytest.mark.slow
 def test_hash_of_an_older_method_is_replaced_at_sign_in_and_the_session_holds(store, agent, client, settings):
     settings.PASSWORD_HASHERS = [
         "django.contrib.auth.hashers.ScryptPasswordHasher",
@@ -507,6 +509,7 @@ def test_who_comes_when_too_many_sign_in_is_told_so_and_loses_no_attempt(store, 
     assert client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD}).status_code == 302
 
 
+@pytest.mark.slow
 def test_a_sign_in_makes_a_hash_of_other_cost_anew(store, agent, client, settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     agent.password_hash = passwords.hash_password(PASSWORD)

@@ -84,6 +84,7 @@ def test_refused_attempts_do_not_prolong_the_wait(store, later):
     count("amira.haddad", THERE)
 
 
+@pytest.mark.slow
 def test_no_moment_gives_the_whole_allowance_back_before_a_quarter_of_an_hour(store, later):
     assert attempts("amira.haddad") == 5
     gone_through = 0
@@ -95,6 +96,7 @@ def test_no_moment_gives_the_whole_allowance_back_before_a_quarter_of_an_hour(st
     assert attempts("amira.haddad", THERE) == 5
 
 
+@pytest.mark.slow
 def test_long_siege_gets_the_allowance_of_a_quarter_of_an_hour_each_quarter(store, later):
     attempts("amira.haddad")
     gone_through = 0
@@ -143,6 +145,7 @@ def test_attempt_is_counted_though_the_count_was_forgiven_meanwhile(store, setti
     assert attempts("") == 1
 
 
+@pytest.mark.slow
 def test_success_forgets_the_name_and_takes_its_attempt_back_from_the_address(store):
     for _ in range(100):
         count("amira.haddad", HERE)

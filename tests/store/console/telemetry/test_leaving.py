@@ -227,6 +227,7 @@ def test_what_is_set_up_and_not_installed_is_known(settings, monkeypatch, settin
     assert starting.settings_without_packages() == [setting]
 
 
+@pytest.mark.slow
 def test_neither_library_is_imported_where_nothing_is_set_up(environment):
     command = (
         "import console.wsgi, sys; print([each for each in sys.modules if 'telemetry.sdk' in each or 'sentry' in each])"

@@ -209,6 +209,7 @@ def port(settings):
     return settings.METRICS_PORT
 
 
+@pytest.mark.slow
 def test_a_worker_has_a_port_for_as_long_as_it_works(port):
     with working("sender"):
         status, text = ask(port)
@@ -218,6 +219,7 @@ def test_a_worker_has_a_port_for_as_long_as_it_works(port):
         ask(port)
 
 
+@pytest.mark.slow
 def test_a_worker_asks_for_the_token_too(port, settings):
     settings.METRICS_TOKEN = TOKEN
     with working("sender"):
@@ -230,6 +232,7 @@ def test_what_is_done_once_opens_no_port(port):
         ask(port)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_stops_no_work(port):
     with working("sender"), lines_of("console.telemetry.exposition") as lines, working("timers"):
         assert ask(port)[0] == 200

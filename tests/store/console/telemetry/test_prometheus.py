@@ -42,6 +42,7 @@ def test_rules_alerts_and_configuration_are_valid(tmp_path):
     promtool("check", "config", str(configured(tmp_path, ["console.example.com"], ["console.example.com:9101"])))
 
 
+@pytest.mark.slow
 @needs_prometheus
 def test_alerts_are_raised_when_they_should_be_and_only_then():
     promtool("test", "rules", "tests.yml")

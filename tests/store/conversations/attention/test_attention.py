@@ -199,6 +199,7 @@ def test_one_bad_timer_keeps_no_other_waiting_and_a_store_that_is_away_loses_non
     assert not [each for each in store.all("CONSOLE") if each["pk"].startswith("DUE#")]
 
 
+@pytest.mark.slow
 def test_after_a_pause_every_minute_is_looked_at(store, monkeypatch):
     put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
     ring()

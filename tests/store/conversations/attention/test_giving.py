@@ -168,6 +168,7 @@ def test_who_gives_up_their_own_is_told_nothing(store, colleagues):
     assert told_to("ana") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", [faults.before, faults.after])
 def test_who_dies_before_a_colleague_is_told_leaves_it_to_whoever_settles_that(store, colleagues, when):
     def die() -> None:

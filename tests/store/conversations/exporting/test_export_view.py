@@ -135,6 +135,7 @@ LISTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", LISTS)
 def test_the_rows_are_those_of_all_pages_with_these_filters(store, url):
     store.put_all("CONVERSATIONS", many())
@@ -152,6 +153,7 @@ def test_the_rows_are_those_of_all_pages_with_these_filters(store, url):
     assert len(everything) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["waiting", "attention", "mine", "colleagues"])
 def test_the_rows_of_the_queue_are_those_of_all_pages_of_the_tab(store, tab):
     known(COMPANY, OTHER_COMPANY)
@@ -407,6 +409,7 @@ def test_what_breaks_off_in_the_middle_is_said_in_the_last_line(store, client):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small")
 def test_filters_that_let_nothing_through_do_not_read_for_ever(store, client, monkeypatch):
     monkeypatch.setattr("console.store.paging.FILTERED_LIMIT", 51)

@@ -399,6 +399,7 @@ SITUATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strike", [faults.fail_before, faults.fail_after], ids=["before", "after"])
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_a_fault_at_any_call_never_leaves_a_flip_without_its_entry(store, strike, situation, monkeypatch):

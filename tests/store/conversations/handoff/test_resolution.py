@@ -350,6 +350,7 @@ def test_absent_tables_are_said(bare_store, absent):
             reconcile()
 
 
+@pytest.mark.slow
 def test_as_a_process_of_its_own(store):
     put(store, **WAITING)
     intent = left_open()

@@ -56,6 +56,7 @@ def put_with(store, stood, **changes):
     return put(store, **changes) if stood is ... else put(store, **{SWITCH: stood}, **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stood", STOOD, ids=repr)
 def test_taking_routes_to_people_and_handing_back_restores_what_stood_there(store, routing, stood):
     before = put_with(store, stood, **WAITING)

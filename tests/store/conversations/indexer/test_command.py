@@ -73,6 +73,7 @@ def test_a_senseless_interval_is_refused(store, interval):
         run("--interval", interval)
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_worker_and_gives_the_lease_back(store):
     put(store, hand_off_to_human=True, updated_at=T1)
     process = subprocess.Popen(

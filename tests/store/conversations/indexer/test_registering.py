@@ -122,6 +122,7 @@ def test_a_time_in_the_future_does_not_fix_a_name_for_ever(store):
     assert registered(store) == {NEW: "Brightwater Clinics"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "company",
     [..., None, "", 7, ["ci-new-001"], {"id": "ci-new-001"}, True, *KEPT, "x" * 1025, "x" * 2040, ALL],

@@ -66,6 +66,7 @@ def test_an_item_that_comes_with_its_holder_is_none(store):
     assert times(store) == []
 
 
+@pytest.mark.slow
 def test_the_same_records_again_and_again_make_one_entry(store, stream):
     asks(store, T1)
     for _ in range(3):

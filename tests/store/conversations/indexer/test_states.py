@@ -125,6 +125,7 @@ ITEMS = st.fixed_dictionaries(
 NO_KEYS = {"hand_off_requested_at": (None, "")}
 
 
+@pytest.mark.slow
 @given(items=st.lists(ITEMS, min_size=1, max_size=12))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_after_a_sweep_the_index_holds_what_the_queue_finds(store, items):

@@ -245,6 +245,7 @@ def test_one_bad_record_does_not_stop_the_others(store, ticking, monkeypatch, ca
     assert "7700" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_record_that_never_succeeds_is_passed_over_and_a_sweep_is_owed(store, ticking, monkeypatch):
     put(store)
     one = begun(store, ticking)

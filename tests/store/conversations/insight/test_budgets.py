@@ -90,6 +90,7 @@ def test_what_is_no_amount_is_no_budget(store, stored):
 # --- What is reached --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_share_is_told_once_and_shown_for_as_long_as_it_is_reached(store, monkeypatch):
     add(types=(T.BUDGET_REACHED,))
     set_budget("100")
@@ -213,6 +214,7 @@ def test_a_budget_that_is_raised_at_this_moment_is_not_reached(store):
     assert budgets.reached_in(DAY) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_whoever_dies_at_any_write_is_made_good_by_the_next_look(store, when):
     fault = {"before": faults.fail_before, "after": faults.fail_after}[when]

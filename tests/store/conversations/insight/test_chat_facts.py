@@ -107,6 +107,7 @@ def test_a_session_whose_id_tells_no_time_stays_where_it_was_counted_first(store
     assert sums(KIND, Topic.USAGE)[("messages", "user")] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_are_those_of_the_chats(store, seed):
     rng = Random(seed)

@@ -162,6 +162,7 @@ def test_an_id_of_two_companies_is_nobodys(store):
     assert owners(store) == {""}
 
 
+@pytest.mark.slow
 def test_what_was_nobodys_is_the_companys_once_it_is_known_and_counted_once(store):
     store.put_all("AUDIT", [entry(1), entry(2)])
     store.put("IDEMPOTENCY", event(1, safe_mode=True))
@@ -259,6 +260,7 @@ def test_a_flow_without_a_time_has_that_of_the_state(store):
 # --- All of it ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_are_those_of_the_records_in_whichever_order_they_come(store, seed):
     rng = Random(seed)

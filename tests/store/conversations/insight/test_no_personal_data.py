@@ -3,6 +3,8 @@
 import json
 from datetime import timedelta
 
+import pytest
+
 from console import clock
 from conversations.insight import walking
 from conversations.insight.measures import TOPICS
@@ -82,6 +84,7 @@ def everything(store) -> None:
     store.put("TENANT_CONVERSATIONS", item(f"c-{DIGITS}", said, pk=f"outlocks#{EMAIL}#{PHONE}"))
 
 
+@pytest.mark.slow
 def test_no_canary_is_stored_anywhere(store, monkeypatch):
     monkeypatch.setattr(walking, "PAGE", 1)
     everything(store)

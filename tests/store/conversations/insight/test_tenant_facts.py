@@ -120,6 +120,7 @@ def test_a_conversation_past_its_time_to_live_is_not_counted(store):
     assert not stored_facts(store, KIND)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_are_those_of_the_messages(store, seed):
     rng = Random(seed)

@@ -225,6 +225,7 @@ def test_who_is_overtaken_reads_anew_and_loses_nothing(store, monkeypatch):
     assert (len(overtaken), found[("feedback", "up")], found[("feedback", "down")]) == (1, 1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_are_those_of_the_messages_whatever_comes_in_which_order(store, seed):
     rng = Random(seed)

@@ -62,6 +62,7 @@ def links_in(page: str) -> list[tuple[str, str]]:
     return [(html.unescape(href), text) for href, text in HREF.findall(page)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", ["overview", "failures"])
 @pytest.mark.parametrize("narrowed", ["", "&project=pi-1", "&channel=sms", "&project=pi-0&channel=whatsapp"])
 def test_what_is_behind_a_number_are_as_many_as_it_says(pages, report, narrowed):
@@ -74,6 +75,7 @@ def test_what_is_behind_a_number_are_as_many_as_it_says(pages, report, narrowed)
         assert behind.count("<tr") - 1 == int(text), (href, text)
 
 
+@pytest.mark.slow
 def test_of_all_companies_each_says_its_part(pages):
     page = get(pages, f"{reverse('insight')}?period=7")
     (href, text), *_ = links_in(page)
@@ -82,6 +84,7 @@ def test_of_all_companies_each_says_its_part(pages):
     assert sorted(map(int, re.findall(r'<td class="numeric" data-label="Number">(\d+)</td>', parts))) == [6, 18]
 
 
+@pytest.mark.slow
 def test_a_file_has_the_numbers_of_its_chart(pages):
     address = reverse("insight-csv", args=["overview", "outcomes"])
     answer = pages.get(f"{address}?company={COMPANY}&period=7")
@@ -91,6 +94,7 @@ def test_a_file_has_the_numbers_of_its_chart(pages):
     assert sum(int(row["Failed"]) for row in rows) == sum(number % 4 > 0 and number % 7 == 0 for number in range(24))
 
 
+@pytest.mark.slow
 def test_the_period_before_stands_beside(pages):
     page = get(
         pages, f"{reverse('insight')}?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03&compare=on"
@@ -98,6 +102,7 @@ def test_the_period_before_stands_beside(pages):
     assert "before: 0" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     ["period=junk", "project=pi-none", "channel=fax", "period=days&since=2026-02-30", "period=days&since=1999-01-01"],
@@ -106,6 +111,7 @@ def test_a_filter_that_is_none_is_told_and_ignored(pages, query):
     assert "This filter was ignored" in get(pages, f"{reverse('insight')}?company={COMPANY}&{query}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("route", "args", "query"),
     [
@@ -122,6 +128,7 @@ def test_what_is_not_there_is_not_found(pages, route, args, query):
     assert pages.get(f"{reverse(route, args=args)}?company={COMPANY}&{query}").status_code == 404
 
 
+@pytest.mark.slow
 def test_nobody_sees_what_lies_outside_of_their_scope(store):
     fill(store)
     mine = signed_in(auditor("mine", [f"company:{COMPANY}"]))
@@ -141,6 +148,7 @@ def test_without_its_table_it_says_what_is_missing(bare_store):
     assert "manage.py insight --rebuild" in page.content.decode()
 
 
+@pytest.mark.slow
 def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
     monkeypatch.setattr("conversations.views.insight.ROWS", 5)
     address = f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&period=7&topic=outcomes&m=episodes"

@@ -181,6 +181,7 @@ def test_without_the_table_of_facts_it_reads_nothing(bare_store, ticking):
     assert scans(seen) == 0
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_anew_and_sums_up(store, capsys):
     some_threads(store)
     store.put("CHATS", event(ago(hours=1), ago(minutes=50)))

@@ -87,6 +87,7 @@ def test_what_a_topic_refuses_is_words_and_tried_again(store, aws, code, caplog)
     assert len(aws.received) == 1
 
 
+@pytest.mark.slow
 def test_emails_of_five_minutes_go_together_and_say_no_more_than_they_must(store, aws, monkeypatch):
     add(kind=DestinationKind.EMAIL, address="team@example.com")
     now = clock.floored(clock.now(), EMAILS_EVERY) + EMAILS_EVERY

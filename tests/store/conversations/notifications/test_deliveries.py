@@ -171,6 +171,7 @@ def test_two_who_press_the_button_send_it_once(store):
     assert len(rows(store)) == len(pointers(store)) == len(entries(store, "notification.sent_again")) == 1
 
 
+@pytest.mark.slow
 def test_all_that_failed_is_sent_again_the_latest_first(store):
     made = add()
     fail(store, made, SHOWN + 2)
@@ -234,6 +235,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE, ids=range(len(DAMAGE)))
 def test_a_damaged_one_breaks_no_list_and_holds_up_no_other(store, receiver, damage):
     made = add_at(receiver)

@@ -42,6 +42,7 @@ def told(receiver, path: str = "") -> list[str]:
 # --- Again, and given up ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_is_tried_again_less_and_less_often_then_given_up_and_sent_again_by_a_person(store, receiver, monkeypatch):
     made = add_at(receiver)
     receiver.answer = answering(500)
@@ -201,6 +202,7 @@ def test_what_waits_behind_a_failure_is_put_off_and_goes_on_once_it_is_back(stor
     assert len(receiver.received) == 5
 
 
+@pytest.mark.slow
 def test_one_that_stays_away_is_left_alone_longer_and_the_others_attempts_are_not_used_up(store, receiver, monkeypatch):
     add_at(receiver)
     receiver.answer = answering(503)
@@ -214,6 +216,7 @@ def test_one_that_stays_away_is_left_alone_longer_and_the_others_attempts_are_no
     assert sum(each["attempts"] for each in rows(store)) == len(receiver.received)
 
 
+@pytest.mark.slow
 def test_one_that_never_answers_holds_up_no_other(store, receiver, monkeypatch):
     dead, working = add_at(receiver, "/dead"), add_at(receiver, "/working")
     monkeypatch.setattr(notifying, "LONGEST_ANSWER_SECONDS", 0.3)

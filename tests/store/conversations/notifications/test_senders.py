@@ -106,6 +106,7 @@ def test_a_redirect_is_never_followed(store, receiver, status):
     assert len(receiver.received) == 1
 
 
+@pytest.mark.slow
 def test_one_that_does_not_answer_in_time(store, receiver, monkeypatch, hangs):
     monkeypatch.setattr(senders, "TIMEOUTS", (1.0, 0.2))
     made = add_at(receiver)
@@ -113,6 +114,7 @@ def test_one_that_does_not_answer_in_time(store, receiver, monkeypatch, hangs):
     assert problem_of(made) == TOO_LONG
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [b"", OK, OK + b"X-Drip: "], ids=["status", "names", "value"])
 def test_one_whose_headers_drip_for_ever(store, receiver, monkeypatch, hangs, begin):
     """Each byte comes in time, and the last one never."""
@@ -338,6 +340,7 @@ def test_a_name_that_nobody_knows(made, network, monkeypatch):
     assert brought(made, network) == (UNREACHED, [])
 
 
+@pytest.mark.slow
 def test_a_name_whose_servers_do_not_answer(made, network, monkeypatch, hangs):
     monkeypatch.setattr(notifying, "LONGEST_ANSWER_SECONDS", 0.2)
     announce([happened()])

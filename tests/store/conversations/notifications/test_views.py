@@ -347,6 +347,7 @@ DAMAGED_ROWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("damaged_row", DAMAGED_ROWS)
 def test_hostile_and_damaged_values_break_no_page(store, lead, damage, damaged_row):

@@ -148,6 +148,7 @@ def struck_and_sent_again(broken, nth: int) -> bool:
     return bool(fault.struck)
 
 
+@pytest.mark.slow
 @BROKEN
 @pytest.mark.parametrize("nth", range(1, 17))
 def test_whatever_call_fails_the_ai_is_told_once_people_have_given_it_up(store, waiting, broken, nth):

@@ -153,6 +153,7 @@ def ask(client, since: str, shown: str):
     return client.get(url, {"since": since, "shown": shown}, HTTP_X_POLL="1")
 
 
+@pytest.mark.slow
 def test_to_who_holds_it_a_message_shows_by_itself(store):
     put(store, **held_by("amira.haddad"))
     mine, others = signed_in(member()), signed_in(member("tom"))

@@ -249,6 +249,7 @@ def test_a_conversation_that_nobody_ever_took_costs_one_read(store):
 # The stream.
 
 
+@pytest.mark.slow
 def test_all_that_is_staged_is_received_in_order(store, receiver):
     put(store, **held_by("ana", auto_queue_reply_message=True))
     for number in range(25):
@@ -280,6 +281,7 @@ def test_one_at_a_time(store, receiver):
     assert store.get("CONSOLE", pk="INDEXER", sk=LEASE) is None
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer_is_waited_for(store, receiver):
     put(store, **held_by("ana", auto_queue_reply_message=True))
     stage(store, "1")

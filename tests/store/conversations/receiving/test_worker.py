@@ -32,6 +32,7 @@ def received(store) -> list[str]:
     return [row["content"] for row in sorted(rows(store), key=lambda row: row["position"])]
 
 
+@pytest.mark.slow
 def test_all_that_is_there_is_received_in_order_and_leaves_the_queue(store, queue):
     put(store, **held_by("ana"))
     texts = [f"line {number:02}" for number in range(25)]
@@ -113,6 +114,7 @@ def check_all_received(store, queue, ids: list[str]) -> None:
     assert visible(queue) == 0
 
 
+@pytest.mark.slow
 def test_messages_of_many_conversations_cost_few_calls(store, queue):
     ids = sent_to_many(store, queue, 29)
     with store.calls() as seen:
@@ -128,6 +130,7 @@ def test_messages_of_many_conversations_cost_few_calls(store, queue):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [faults.fail_before, faults.fail_after], ids=["never sent", "answer lost"])
 @pytest.mark.parametrize("operation", ["BatchGetItem", "TransactWriteItems"])
 def test_what_cannot_be_done_together_is_done_one_by_one(store, queue, broken, operation):
@@ -138,6 +141,7 @@ def test_what_cannot_be_done_together_is_done_one_by_one(store, queue, broken, o
     check_all_received(store, queue, ids)
 
 
+@pytest.mark.slow
 def test_a_message_that_was_there_before_keeps_no_other_from_being_received_once(store, queue):
     ids = sent_to_many(store, queue, 12)
     handling.handle(body(message_sid="SM3", body="line 3", conversation_id=ids[3]), SENT_AT, "queue", "other")
@@ -165,6 +169,7 @@ def test_rows_that_cannot_be_finished_together_are_finished_later(store, queue, 
     check_all_received(store, queue, ids)
 
 
+@pytest.mark.slow
 def test_what_came_does_not_wait_for_what_did_not(store, queue, monkeypatch):
     ids = sent_to_many(store, queue, 12)
     call, calls = queues._call, count()
@@ -198,6 +203,7 @@ def test_a_queue_that_does_not_answer_is_tried_again(store, queue, monkeypatch):
     assert pauses[:2] == [2.0, 4.0]
 
 
+@pytest.mark.slow
 def test_two_receivers_that_are_brought_the_same_messages_receive_each_once(store, queue):
     ids = sent_to_many(store, queue, 12)
     brought = queues.receive(queue, wait=0, batches=worker.BATCHES)
@@ -228,6 +234,7 @@ class Outage:
         return False
 
 
+@pytest.mark.slow
 def test_a_queue_that_cannot_be_reached_for_a_minute_is_waited_for(store, queue, settings):
     ids = sent_to_many(store, queue, 12)
     outage = Outage(settings, "SQS_ENDPOINT")
@@ -238,6 +245,7 @@ def test_a_queue_that_cannot_be_reached_for_a_minute_is_waited_for(store, queue,
     assert receiver.counts == {handling.Handled.RECEIVED: 13}
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_be_reached_for_a_minute_loses_and_doubles_nothing(store, queue, settings, monkeypatch):
     monkeypatch.setattr(worker, "AGAIN_SECONDS", 0)
     ids = sent_to_many(store, queue, 12)
@@ -322,6 +330,7 @@ def test_room_is_half_of_what_an_item_may_hold():
     assert appending.ROOM == 40_000
 
 
+@pytest.mark.slow
 def test_once_gives_up_where_the_queue_does_not_answer(store, settings):
     settings.SQS_ENDPOINT = f"http://127.0.0.1:{free_port()}"
     settings.HANDOFF_QUEUE_URL = f"{settings.SQS_ENDPOINT}/123456789012/handoff"

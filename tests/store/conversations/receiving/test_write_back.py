@@ -61,6 +61,7 @@ class RepliesService:
         self.store.update("CONVERSATIONS", KEY, messages=messages, conversation_status="reply_sent", **self.read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
 @pytest.mark.parametrize("action", SITUATIONS)
 def test_nothing_is_lost_or_doubled_and_wait_and_trail_are_right(store, action, order):

@@ -160,6 +160,7 @@ def test_six_hundred_saved_replies_cost_the_conversation_nothing(store, item, cl
     assert with_one == sorted([*before, ("GetItem", "CONSOLE")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [{}, HTMX])
 def test_the_picker_makes_four_calls_however_many_there_are(store, item, client, extra):
     four = [("GetItem", "CONVERSATIONS"), *[("Query", "CONSOLE")] * 3]

@@ -2,12 +2,15 @@
 
 from datetime import timedelta
 
+import pytest
+
 from console import clock
 from tests.store.console.telemetry.kit import counting
 from tests.support.conversations.handoff.kit import ANA
 from tests.support.conversations.replies import held, send_all_due, write
 
 
+@pytest.mark.slow
 def test_a_reply_is_counted_when_it_is_written_and_when_it_is_sent(store, outbox, provider):
     held(store)
     with (

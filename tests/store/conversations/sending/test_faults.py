@@ -83,6 +83,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_of_the_provider(store, outbox, provider, name):
     fault, passed, count, reached = FAULTS[name]
@@ -103,6 +104,7 @@ def test_faults_of_the_provider(store, outbox, provider, name):
         assert end["error"] == "The provider does not have it, so the customer did not get it."
 
 
+@pytest.mark.slow
 def test_what_was_lost_can_be_sent_again_once(store, outbox, provider):
     """As the button does, clicked twice."""
     held(store)
@@ -119,6 +121,7 @@ def test_what_was_lost_can_be_sent_again_once(store, outbox, provider):
     assert len(provider.messages()) == 1
 
 
+@pytest.mark.slow
 def test_the_same_words_sent_twice_are_two_messages(store, outbox, provider):
     """The second one's answer is lost before it was accepted: the first one's message is not taken for it."""
     held(store)
@@ -155,6 +158,7 @@ def test_a_provider_that_comes_back_gets_it_once(store, outbox, provider, settin
     assert len(provider.messages()) == 1
 
 
+@pytest.mark.slow
 def test_who_is_too_fast_for_the_provider_waits_and_others_do_not(store, outbox, provider):
     held(store)
     other = f"{CONVERSATION}#other"
@@ -222,6 +226,7 @@ def test_credentials_that_do_not_work_are_told_to_agent_and_admin(store, outbox,
     assert credentials.problems() == []
 
 
+@pytest.mark.slow
 def test_secrets_manager_that_does_not_answer_is_asked_again(store, outbox, provider, settings):
     held(store)
     url, settings.SECRETS_ENDPOINT = settings.SECRETS_ENDPOINT, "http://127.0.0.1:9"
@@ -234,6 +239,7 @@ def test_secrets_manager_that_does_not_answer_is_asked_again(store, outbox, prov
     assert credentials.problems() == []
 
 
+@pytest.mark.slow
 def test_no_credential_number_or_text_is_logged_or_kept_elsewhere(store, outbox, provider, caplog):
     caplog.set_level(logging.DEBUG)
     held(store)
@@ -252,6 +258,7 @@ def test_no_credential_number_or_text_is_logged_or_kept_elsewhere(store, outbox,
 # --- Delivery, other channels, what the system page says --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_provider_is_asked_five_times_at_most(store, outbox, provider):
     held(store)
     provider._status = lambda kept: ("sent", None)

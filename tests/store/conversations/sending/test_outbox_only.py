@@ -145,6 +145,7 @@ _ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from([*TOLD, "state", "provider_id", "code", "reason"]), _ANYTHING), st.booleans())
 def test_nothing_else_ever_comes_of_a_body(changed, whole):
     body = json.dumps((TOLD | {"state": "sent"} if whole else {}) | changed)

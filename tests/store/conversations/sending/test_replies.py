@@ -201,6 +201,7 @@ def test_nobody_else_takes_it_back(store, outbox, settings, who):
         load_reply(seal_key(row), (CHANNEL, f"{CONVERSATION}x"), ANA)
 
 
+@pytest.mark.slow
 def test_twenty_replies_arrive_in_their_order(store, outbox, provider):
     held(store)
     for number in range(20):
@@ -288,6 +289,7 @@ def test_what_changed_before_it_left_stops_it(store, outbox, provider, change, w
     assert sent_entries(store)[0]["result"] == f"failed: {row['error']}"
 
 
+@pytest.mark.slow
 def test_a_reply_that_was_accepted_within_the_24_hours_and_is_due_after_them_is_not_sent(
     store, outbox, provider, settings, monkeypatch
 ):

@@ -18,6 +18,7 @@ from tests.support.conversations.replies import held, replies, send_all_due, sen
 TEXT = "It is on its way."
 
 
+@pytest.mark.slow
 def test_two_senders_at_once_hand_over_each_once_and_in_order(store, outbox, provider):
     held(store)
     for number in range(20):
@@ -86,6 +87,7 @@ def report(settings, told: dict[str, Any] | str, **changes: Any) -> None:
     queues.send(settings.RECEIPTS_QUEUE_URL, body)
 
 
+@pytest.mark.slow
 def test_the_service_gets_a_pointer_and_its_receipts_are_taken_in_whatever_order(store, service, provider, settings):
     held(store)
     row = write(ANA, TEXT)

@@ -153,6 +153,7 @@ def test_undo_brings_the_text_back_into_the_box(store, client, provider, setting
     assert provider.messages() == []
 
 
+@pytest.mark.slow
 def test_a_reply_that_failed_is_tried_again_once(store, client, provider):
     held(store, AMIRA, recipient_tel="+447700900610")
     send(client)
@@ -273,6 +274,7 @@ def known(client) -> dict[str, str]:
     return {"since": since[1], "shown": shown[1]}
 
 
+@pytest.mark.slow
 def test_an_open_page_learns_what_became_of_a_reply(store, client, monkeypatch):
     send(client)
     before = known(client)
@@ -324,6 +326,7 @@ def closed(store, client):
     return client
 
 
+@pytest.mark.slow
 def test_after_24_hours_only_the_template_can_be_sent(store, closed, provider):
     box = box_in(page(closed))
     assert "only an approved template" in box
@@ -420,6 +423,7 @@ def press(client, text: str, label: str):
     return client.post(form[1], fields | ({"intent": pressed[1]} if pressed else {}))
 
 
+@pytest.mark.slow
 def test_a_hand_back_can_be_undone_at_once(store, client, settings, monkeypatch):
     settings.REPLY_UNDO_SECONDS = 10
     assert press(client, page(client), "Hand back to the AI").status_code == 302

@@ -37,6 +37,7 @@ def check_lookups_and_acts(adapter, lookups, acts, staff) -> None:
         assert adapter.actions[name].ask(parts, staff, None).seen == data["seen"]
 
 
+@pytest.mark.slow
 def test_threads_are_of_one_side(store):
     scenario = scenarios.build(store)
     adapter = Threads()
@@ -57,6 +58,7 @@ def test_threads_are_of_one_side(store):
             adapter.actions[name].ask(parts, ours, None)
 
 
+@pytest.mark.slow
 def test_every_text_of_a_thread_is_shown_on_one_of_its_places(store):
     scenario = scenarios.build(store)
     seen = "".join(shown(Threads(), place, ADMIN) for place in threads.places(scenario.ours))
@@ -65,6 +67,7 @@ def test_every_text_of_a_thread_is_shown_on_one_of_its_places(store):
     assert not [text for text in HIDDEN if f"ours.{text}'" in seen]
 
 
+@pytest.mark.slow
 def test_every_place_of_chats_works_and_shows_its_texts(store):
     scenarios.build(store)
     adapter, seen = Chats(), ""

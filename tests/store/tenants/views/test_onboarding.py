@@ -47,6 +47,7 @@ def begin(browser, **typed):
     return browser.post("/tenants/new/", form), form
 
 
+@pytest.mark.slow
 def test_a_whole_onboarding(store, novak):
     answer, _ = begin(novak)
     assert answer["Location"] == url("settings")
@@ -168,6 +169,7 @@ def finished(store, browser, **typed):
     return browser.post(url("review"), hidden(body(browser.get(url("review")))), follow=True)
 
 
+@pytest.mark.slow
 def test_finished_twice_says_so(store, novak):
     form = {"version": "3"}
     finished(store, novak)
@@ -182,6 +184,7 @@ def test_once_finished_the_way_leads_to_activation(store, novak):
     assert "/tenants/acme-ltd/status/activate/" in page
 
 
+@pytest.mark.slow
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
     assert "Everything is saved. See what is still missing below." in page
@@ -192,6 +195,7 @@ def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     assert "Activate" not in review
 
 
+@pytest.mark.slow
 def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
     finished(store, novak)
     page = body(novak.get(url("review")))
@@ -202,6 +206,7 @@ def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
         assert words not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["admin", "channels", "companies"])
 def test_a_step_of_what_is_finished_leads_to_the_review(store, novak, step):
     begin(novak)

@@ -76,6 +76,7 @@ def test_an_address_that_is_not_ours_asks_nothing(store, olga):
     assert "Asked for" not in answer.content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whatsapp", "telegram"])
 @pytest.mark.parametrize("digest", ["3fa94c21d0e8b7a6", "8603294417750921", "c6f1a70e99b25d34"])
 def test_what_the_platform_makes_of_a_token_is_added_resolved_and_searched(store, olga, aiko, kind, digest):

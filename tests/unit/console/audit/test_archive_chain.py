@@ -188,6 +188,7 @@ def edited_bytes(draw, content: bytes) -> bytes:
     return content + content[at:]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_change_of_any_byte_of_any_file_is_found(data):
     files = archive()
@@ -197,6 +198,7 @@ def test_any_change_of_any_byte_of_any_file_is_found(data):
         assert words(files | {name: changed})
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_other_list_of_lines_is_found_also_with_fitting_digests_in_the_manifest(data):
     """The manifest's unkeyed parts made anew to fit: what anybody can do who has the files and not the key."""

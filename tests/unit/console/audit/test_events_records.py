@@ -167,6 +167,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from([*event(), "payload_hash", "attempts", "ts_action_id", "reference", "new"]), VALUES)
 )

@@ -36,6 +36,7 @@ def test_groups_and_single_action_types_are_joined():
     assert len(review.actions) == len(HAND_OFF) + 1
 
 
+@pytest.mark.slow
 def test_every_group_can_be_chosen_and_covers_what_it_says():
     for slug, name in group_slugs().items():
         assert set(read(f"group={slug}")[1].actions) == set(action_groups()[name])

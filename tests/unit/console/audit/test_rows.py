@@ -227,6 +227,7 @@ def test_an_event_is_a_line_of_its_own_and_our_own_record_is_not():
     assert row_of_record(ours) is None
 
 
+@pytest.mark.slow
 @hypothesis_settings(deadline=None)
 @given(
     st.dictionaries(

@@ -96,6 +96,7 @@ def test_console_hashes_with_argon2_as_owasp_asks_at_least(settings):
     assert passwords.verify("correct horse staple", stored) == (False, False)
 
 
+@pytest.mark.slow
 def test_a_hash_of_other_cost_still_opens_and_is_to_be_made_anew(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     stored = passwords.hash_password("correct horse battery")
@@ -138,6 +139,7 @@ def test_two_hashes_at_a_time_four_wait_and_the_next_is_told_to_try_again(monkey
     assert passwords.verify("wrong", stored)[0] is False
 
 
+@pytest.mark.slow
 def test_the_wait_and_the_hash_do_not_count_against_the_deadline(monkeypatch, settings):
     settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS = settings.DYNAMODB_READ_TIMEOUT_SECONDS = 0.05
     monkeypatch.setattr(MD5PasswordHasher, "encode", lambda self, password, salt: time.sleep(0.4) or "md5$x$y")

@@ -262,6 +262,7 @@ STORED = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(stored=STORED)
 def test_levels_of_any_junk_are_levels(stored):
     found = read(stored, DEFAULTS)

@@ -55,6 +55,7 @@ HOURS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(
     minutes=st.integers(1, 1500),
     hours=HOURS,

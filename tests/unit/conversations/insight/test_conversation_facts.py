@@ -111,6 +111,7 @@ def test_a_project_whose_id_may_be_personal_has_a_pseudonym(project):
     assert facts(item(project_id="pi-aaa-001"))[0]["project"] == "pi-aaa-001"
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(ATTRIBUTES), JSON_LIKE, max_size=8), st.booleans())
 @hypothesis_settings(max_examples=60)
 def test_any_item_whatever_gives_facts_that_every_topic_can_count(attributes, had_people):

@@ -100,6 +100,7 @@ MESSAGES = drawn(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(MESSAGES, max_size=6))
 def test_threads(items):
     list(threads_in(items))
@@ -123,6 +124,7 @@ EVENTS = drawn(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(SESSIONS, max_size=2), st.lists(EVENTS, max_size=6))
 def test_chats(sessions, events):
     list(sessions_in(sessions))
@@ -141,6 +143,7 @@ ENTRIES = drawn(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ENTRIES, max_size=6))
 def test_trails(items):
     found = list(trails_in(items))
@@ -160,6 +163,7 @@ RECORDS = drawn(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(RECORDS, max_size=6))
 def test_events(items):
     for each in events_in(items):
@@ -174,6 +178,7 @@ def test_events(items):
     }
 
 
+@pytest.mark.slow
 @given(st.lists(drawn("updated_at", "expires_at", "pending_flow", conversation_id=["c"]), max_size=3))
 def test_flows(items):
     for subject in flows_in(items):
@@ -190,6 +195,7 @@ ENTRIES_OF_TENANTS = VALUES | st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(ENTRIES_OF_TENANTS, max_size=6).map(lambda each: json.dumps(each, default=str)) | VALUES,
     st.sampled_from(["outlocks", "outlocks#teams#sam", "#", "o#x"]),

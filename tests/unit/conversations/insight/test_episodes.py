@@ -156,6 +156,7 @@ ATTRIBUTES = (
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(ATTRIBUTES), JSON_LIKE, max_size=8))
 def test_any_item_whatever_gives_episodes_that_count_each_message_once(attributes):
     found = episodes_of(storable(attributes))
@@ -195,6 +196,7 @@ def cpu(work) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 def test_an_item_of_ten_thousand_messages_takes_time_in_proportion():
     def seconds(many: int) -> float:
         roles = ("user", "assistant", "ana")

@@ -133,6 +133,7 @@ def test_a_chain_that_bites_its_tail_ends():
     assert len(told(trail)) == 1
 
 
+@pytest.mark.slow
 def test_long_trails_take_time_in_proportion():
     def seconds(many: int) -> float:
         trail = Trail()

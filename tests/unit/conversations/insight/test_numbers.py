@@ -50,6 +50,7 @@ COUNTS = st.dictionaries(st.lists(PARTS, min_size=1, max_size=5).map(tuple), st.
 BUCKETS = st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 99).map(str)), st.integers(1, 10**9))
 
 
+@pytest.mark.slow
 @given(st.lists(COUNTS | BUCKETS, max_size=3))
 def test_packed_sums_add_up_to_what_was_packed(several):
     stored = [packed(Counter(each)) for each in several]

@@ -179,6 +179,7 @@ def test_each_price_that_cannot_be_read_is_named(settings):
 # --- Nothing is fetched -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_prices_are_never_fetched():
     """Neither importing nor asking opens a connection, and nothing keeps prices up to date in the background."""
     code = """

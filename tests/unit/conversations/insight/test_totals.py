@@ -275,6 +275,7 @@ def check(item, stored, handed_off_at):
     assert "".join(found.in_words()).encode()
 
 
+@pytest.mark.slow
 @given(JSON_LIKE, JSON_LIKE, st.none() | st.datetimes(timezones=st.just(UTC)))
 def test_nothing_that_is_stored_breaks_the_totals(messages, config, handed_off_at):
     raw = to_dynamodb(conversation()) | {"ai_config": {"S": json.dumps(config)}}

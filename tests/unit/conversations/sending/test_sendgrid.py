@@ -104,6 +104,7 @@ class TestSend:
             headers = {"In-Reply-To": "<49@x>", "References": " ".join(kept)}
         assert found == headers
 
+    @pytest.mark.slow
     @given(st.lists(st.text(max_size=30) | st.from_regex(r"<[^<>]*>", fullmatch=True), max_size=30))
     def test_no_id_can_end_a_header(self, answers):
         for value in sendgrid._thread(tuple(answers)).values():
@@ -173,6 +174,7 @@ class TestErrors:
             SendGrid(SECRET).send(outgoing())
         assert raised.value.retry_after == seconds
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("accepts", [True, False])
     @pytest.mark.parametrize(
         "fault",
@@ -205,6 +207,7 @@ class TestErrors:
         assert SendGrid(SECRET).find(long_ago) == (kept[0]["id"] if accepts else None)
         assert len(kept) == accepts
 
+    @pytest.mark.slow
     def test_an_answer_that_does_not_come_in_time_is_none(self, settings, monkeypatch):
         monkeypatch.setattr(sendgrid, "TIMEOUT_SECONDS", 0.2)
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -105,6 +105,7 @@ def test_a_busy_provider_says_when_to_come_again(provider, status, code, headers
     says_nothing(raised.value, TOKEN, ACCOUNT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accepts", [True, False])
 @pytest.mark.parametrize(
     "fault",
@@ -142,6 +143,7 @@ def test_whatever_is_no_answer_is_told_as_none_and_the_message_is_sent_once(prov
     assert len(kept) == accepts
 
 
+@pytest.mark.slow
 def test_an_answer_that_does_not_end_in_time_is_none(provider, monkeypatch):
     monkeypatch.setattr(twilio_http, "TIMEOUTS", (1.0, 0.2))
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -168,6 +170,7 @@ def test_a_server_that_is_not_the_provider_gets_nothing(settings, untrusted):
         Twilio(SECRET).send(outgoing())
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_not_made_in_time_was_not_reached(monkeypatch, settings):
     monkeypatch.setattr(twilio_http, "TIMEOUTS", (0.2, 1.0))
     # A queue of one that is full: nobody answers, and nobody refuses.

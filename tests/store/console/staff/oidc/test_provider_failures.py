@@ -76,6 +76,7 @@ def test_tokens_of_junk_are_told_at_the_return(store, provider, client, changes)
     assert_nobody_signed_in(store, client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [DISCOVERY, KEYS, TOKEN])
 @pytest.mark.parametrize("how", ["held", "drip"])
 def test_slow_provider_is_not_waited_for_beyond_the_request_s_time(store, provider, client, monkeypatch, path, how):

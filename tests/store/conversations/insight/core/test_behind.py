@@ -35,6 +35,7 @@ DATA = st.fixed_dictionaries(
 SLICES = st.builds(Slice, st.none() | NAMES, st.none() | st.sampled_from(["email", "sms"]))
 
 
+@pytest.mark.slow
 @given(
     stored=st.lists(st.tuples(DAYS, DATA), max_size=14),
     topic=st.sampled_from(list(TOPICS[KIND])),

@@ -95,6 +95,7 @@ def test_nothing_personal_is_kept_of_any_field(store, time, planted):
         assert part.lower() not in kept.lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", [slug for slug, page in PAGES.items() if page.kind is FactKind.CONVERSATIONS])
 def test_nothing_personal_is_in_the_files_of_charts(store, time, slug):
     for planted in PERSONAL:

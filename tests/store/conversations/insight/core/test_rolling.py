@@ -79,6 +79,7 @@ def test_rows_of_who_is_overtaken_do_not_stay(store, when, nth):
     assert (episodes(), episodes(Slice("p2"))) == (1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", WHEN)
 def test_killed_at_each_call_then_summed_up_by_another(store, time, when):
     for nth in range(1, MOST_CALLS * 4):

@@ -125,6 +125,7 @@ def test_one_odd_event_is_one_flagged_row(store, drift, flaw):
 # --- Images ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_images_of_a_user_are_found_among_their_chats_within_bounds(store):
     store.put_all("CHATS", [event(BEGUN, BEGUN + number) for number in range(1000)])
     store.put("CHATS", event(BEGUN, BEGUN + 995, "assistant", ImageId=IMAGE))

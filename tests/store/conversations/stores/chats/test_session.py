@@ -321,6 +321,7 @@ def test_windows_of_two_tables_lose_nothing_and_show_nothing_twice(events, texts
     assert found == sorted({*events, *texts}, reverse=not forward)
 
 
+@pytest.mark.slow
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20))
 def test_an_anchor_is_its_time_in_letters(position):
     anchor = anchor_of(position)

@@ -71,6 +71,7 @@ def test_an_organisations_threads_are_listed_newest_first_by_its_index(store):
     assert [(tab.label, tab.current) for tab in listing.tabs] == [("Threads", True), ("Feedback", False)]
 
 
+@pytest.mark.slow
 def test_pages_follow_on_each_other_and_their_cursors_are_bound_to_list_filters_and_person(store):
     store.put_all("THREADS", [thread(f"t{n:03}", at=ago(minutes=n), title=f"{n}") for n in range(120)])
     first = org()
@@ -258,6 +259,7 @@ def test_a_cursor_of_another_shape_gives_a_users_first_page(store):
         assert "first page" in listing.notices[0]
 
 
+@pytest.mark.slow
 def test_how_far_it_looked_for_threads_under_keys_of_their_own_is_said(store):
     store.put_all("THREADS", [thread(f"o{n}", base=f"{ORG}#someone", at=ago(minutes=n)) for n in range(900)])
     store.put("THREADS", thread("mine", at=ago(days=30), title="mine"))

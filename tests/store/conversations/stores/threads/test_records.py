@@ -120,6 +120,7 @@ def long_talk(store, count=320):
     return items
 
 
+@pytest.mark.slow
 def test_later_windows_lead_back_to_the_latest(store):
     long_talk(store)
     second = page(before=page().talk.earlier)

@@ -102,6 +102,7 @@ def test_one_query_for_the_threads_and_one_for_each(store):
     assert len(listing.rows) == 7
 
 
+@pytest.mark.slow
 def test_it_goes_on_with_the_next_threads(store):
     for number in range(60):
         store.put("THREADS", thread(f"t{number}", at=ago(minutes=number)))

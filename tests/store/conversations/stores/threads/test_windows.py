@@ -55,6 +55,7 @@ stamps = st.one_of(st.integers(10**17, 10**17 + 20).map(lambda n: f"{n:019d}"), 
 plans = st.lists(st.tuples(st.sampled_from(["MSG", "LLM"]), stamps, st.booleans()), max_size=45)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plans, st.integers(1, 12))
 def test_windows_are_together_the_whole_in_the_order_of_keys_and_nothing_twice(store, plans, size):
@@ -107,6 +108,7 @@ def test_a_link_never_leads_to_nothing_but_what_is_gone(store):
     assert read_window(KEY, ADMIN, size=10).is_from_start
 
 
+@pytest.mark.slow
 def test_messages_of_hundreds_of_kilobytes_are_read_within_bounds_and_none_is_lost(store):
     large = "x" * 350_000
     store.put_all("THREADS", [msg(f"{n:02}", START + timedelta(seconds=n), content=large) for n in range(30)])

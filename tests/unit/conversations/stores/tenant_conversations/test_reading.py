@@ -68,6 +68,7 @@ def test_nothing_personal_is_shown_to_who_may_not_see_it(text):
     assert redact(kept) == kept
 
 
+@pytest.mark.slow
 @given(JSON_VALUES)
 def test_no_message_breaks_the_others(odd):
     stored = StoredTenantConversation.of(

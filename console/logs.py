@@ -1,5 +1,7 @@
 """Log lines: a record is masked as a whole when it is formatted, arguments and tracebacks included.
 
+Only the line of each request is written as it is: nothing but words of the console's own and numbers is in it.
+
 A line is text for people or JSON for machines (LOG_FORMAT). Either says of which request, or of which part of the work,
 it is.
 """
@@ -29,6 +31,8 @@ LONGEST_ARGUMENT = 500
 _LIKE_A_TOKEN = re.compile(r"[A-Za-z0-9_-]{60,400}")
 _ENVIRONMENT = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OTEL_EXPORTER_OTLP_HEADERS")
 _SHORTEST_SECRET = 8
+# Among the `extra` of a record that has nothing but words of the console's own and numbers.
+NOTHING_TO_MASK = "nothing_to_mask"
 
 
 class RedactingFormatter(logging.Formatter):
@@ -44,7 +48,7 @@ class RedactingFormatter(logging.Formatter):
         """
         try:
             formatted = self._formatted(record)
-            shown = without_secrets(formatted)
+            shown = formatted if hasattr(record, NOTHING_TO_MASK) else without_secrets(formatted)
             _count(record, is_masked=shown.count(FULL_MASK) > formatted.count(FULL_MASK))
             return shown
         except Exception as error:
@@ -105,10 +109,11 @@ class RedactingJsonFormatter(JsonFormatter):
 
     def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
         """Return the line. Raises `ValueError` for one that is no JSON once it is masked."""
+        is_ours = log_data.pop(NOTHING_TO_MASK, False)
         try:
             line = json.dumps(log_data, allow_nan=False)
             # Without an escape the line is the text that it stands for, and most lines have nothing to mask.
-            if "\\" not in line and without_secrets(line) == line:
+            if is_ours or ("\\" not in line and without_secrets(line) == line):
                 return line
         except (TypeError, ValueError, RecursionError):
             pass

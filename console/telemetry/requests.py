@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseFileResponse
 
+from console.logs import NOTHING_TO_MASK
 from console.middleware import POLL_HEADER, GetResponse
 from console.telemetry import metrics
 from console.telemetry.context import STATIC, ObservedRequest, answering
@@ -72,4 +73,4 @@ def _tell(current: ObservedRequest, response: HttpResponseBase, seconds: float) 
         "poll": POLL_HEADER in request.headers,
     }
     said = (told["method"], route, status, told["ms"], len(calls))
-    logger.info("%s %s %d in %s ms, %d calls of DynamoDB", *said, extra=told)
+    logger.info("%s %s %d in %s ms, %d calls of DynamoDB", *said, extra=told | {NOTHING_TO_MASK: True})

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
-from console.logs import RedactingJsonFormatter
+from console.logs import NOTHING_TO_MASK, RedactingFormatter, RedactingJsonFormatter
 from console.telemetry.context import ObservedRequest, answering, process_of
+from tests.documentation import ROOT
 from tests.unit.redaction.test_logs import SECRETS, TEXT, Shown, Unprintable, failure
 
 formatter = RedactingJsonFormatter()
@@ -92,6 +93,21 @@ def test_our_own_secrets_are_masked_however_json_writes_them(settings, secret):
     assert secret not in json.dumps(found, ensure_ascii=False)
     assert found["message"] == "token ***"
     assert found["also"] == ["***"]
+
+
+@pytest.mark.parametrize("extra", [{NOTHING_TO_MASK: True}, {}])
+def test_only_a_record_that_says_so_is_written_as_it_is(extra):
+    record = record_of("447123456789", extra=extra)
+    as_json, as_text = object_of(formatter.format(record)), RedactingFormatter().format(record)
+    assert ("447123456789" in as_json["message"], "447123456789" in as_text) == (bool(extra), bool(extra))
+    assert set(as_json) == {"timestamp", "level", "logger", "message"}
+
+
+def test_nothing_but_the_line_of_a_request_says_so():
+    named = [path for path in (ROOT / "console").rglob("*.py") if "NOTHING_TO_MASK" in path.read_text()]
+    assert {path.name for path in named} == {"logs.py", "requests.py"}
+    others = [path for app in ("tenants", "conversations", "demo") for path in (ROOT / app).rglob("*.py")]
+    assert not [path for path in others if "NOTHING_TO_MASK" in path.read_text()]
 
 
 def test_numbers_that_json_does_not_know_are_written_as_text():

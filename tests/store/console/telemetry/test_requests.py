@@ -6,13 +6,16 @@ import re
 
 import pytest
 from django.test import Client
+from django.urls import get_resolver
 
+from console.logs import without_secrets
 from console.middleware import POLL_HEADER
 from console.store.calls import submit
 from console.store.connection import call
 from tests import faults
 from tests.people import member, signed_in
 from tests.store.console.telemetry.kit import counting, lines_of
+from tests.unit.test_architecture import routes
 
 GIVEN = "0123456789abcdef0123456789abcdef"
 UUID = "123E4567-e89b-12d3-a456-426614174000"
@@ -41,6 +44,13 @@ def test_a_line_says_by_which_route_for_which_role_and_what_it_cost(store):
     assert (line["retries"], line["throttles"]) == (0, 0)
     assert line["request_id"] == answer.headers["X-Request-ID"]
     assert "amira" not in json.dumps(line)
+    assert without_secrets(json.dumps(line)) == json.dumps(line), "the line is written as it is"
+
+
+def test_no_route_has_a_word_that_would_be_masked():
+    lines = [f"GET /{route} 200" for route, _ in routes(get_resolver().url_patterns)]
+    assert len(lines) > 100
+    assert [each for each in lines if without_secrets(each) != each] == []
 
 
 @pytest.mark.parametrize("path", ["/sign-in/?next=/queue/heliotrope", "/conversations/heliotrope/", "/heliotrope"])

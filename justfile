@@ -27,8 +27,8 @@ test-all *args:
 
 # Run the tests that face the store on DynamoDB Local (Java 17).
 test-store *args:
-    python -m tests.dynamodb_local
-    pytest -m "store and not crawl and not pages" --dynamodb-local "$@"
+    python -m demo.dynamodb_local
+    pytest -m "local_only or smoke or store and not browser and not crawl and not pages" --dynamodb-local "$@"
 
 # Check style, types and security.
 check:

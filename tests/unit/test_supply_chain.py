@@ -157,6 +157,7 @@ class Checkout:
         (path / ".ci" / "sbom").write_text("#!/bin/sh\ngrep '^version =' pyproject.toml > ../sbom\n")
         (path / ".ci" / "sbom").chmod(0o755)
         (path / "pyproject.toml").write_text('[project]\nname = "console"\nversion = "0.9.0"\nversion-file = ""\n')
+        (path / "Dockerfile").write_text("FROM base\nARG VERSION=0.9.0\nARG REVISION=\n")
         (path / "CHANGELOG.md").write_text(
             f"# Changelog\n\n## Unreleased\n\n{CHANGES}\n\n## 0.9.0 (2026-01-31)\n\n- Old.\n"
         )
@@ -194,6 +195,7 @@ def test_a_release_has_its_section_version_tag_and_sbom(checkout):
     top = rf"# Changelog\n\n## Unreleased\n\n## 0\.10\.0 \(\d{{4}}-\d\d-\d\d\)\n\n{re.escape(CHANGES)}\n\n## 0\.9\.0 "
     assert re.match(top, changelog)
     assert 'version = "0.10.0"\nversion-file = ""' in (checkout.path / "pyproject.toml").read_text()
+    assert (checkout.path / "Dockerfile").read_text() == "FROM base\nARG VERSION=0.10.0\nARG REVISION=\n"
     assert (checkout.path.parent / "sbom").read_text() == 'version = "0.10.0"\n'
     assert checkout.git("log", "-1", "--format=%s") == "Release 0.10.0\n"
     assert checkout.git("status", "--porcelain") == ""

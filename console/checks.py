@@ -170,7 +170,7 @@ def check_second_factor(app_configs: Any, **_: Any) -> Messages:
     named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
     if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
         yield StartRefusal(
-            "REQUIRE_SECOND_FACTOR names what is no role.",
+            "REQUIRE_SECOND_FACTOR names something that is not a role.",
             hint=f"Set it to none, all, or some of {', '.join(roles)}.",
             id="console.E010",
         )

@@ -42,7 +42,7 @@ PAGES: dict[int, ErrorPage] = {
         ErrorPage(405, "This address does not work that way", "The address exists, but not for this kind of request."),
         ErrorPage(
             409,
-            "Somebody else was first",
+            "Somebody else changed this first",
             "What you saw has changed, so nothing was saved.",
             "Go back, check the current state and decide again.",
         ),

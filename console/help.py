@@ -40,10 +40,11 @@ TOPICS = (
         "The queue",
         (
             "The queue lists who waits for a human, urgent ones first and then the longest wait, with the reason. "
-            "The tabs show what needs attention though nobody asked, what you hold, and what colleagues hold. An open "
+            "The other tabs show what needs attention, what you hold, and what colleagues hold. An open "
             "queue updates itself.",
             (
-                "Only one person can take a conversation. If somebody was first, you are told who. The customer's "
+                "Only one person can take a conversation. If a colleague takes it before you, the console tells "
+                "you who. The customer's "
                 "waiting time continues until you hand back. Release returns the conversation to the queue with that "
                 "time."
             ),
@@ -71,12 +72,13 @@ TOPICS = (
             "Team shows who is available, what each colleague holds, the oldest customer without an answer, and what "
             "was done today.",
             (
-                "Service levels say by when your team means to answer, when the AI counts as stuck, and which words "
-                "make a conversation urgent. Groups are colleagues to whom a conversation can be handed over."
+                "Service levels set how soon your team should answer, when the AI counts as stuck, and which "
+                "words make a conversation urgent. A group is a set of colleagues you can hand a conversation "
+                "over to."
             ),
             (
-                "Budget says what a company means to spend on AI tokens in a month. You are told here and at Needs "
-                "attention when 80% and when all of it is spent."
+                "A budget is what a company plans to spend on AI tokens in a month. The team page and Needs "
+                "attention show a warning when 80% is spent, and again when all of it is spent."
             ),
             (
                 "Notifications tell your own systems what happens: a webhook, an Amazon SNS topic or a mailbox. They "
@@ -120,7 +122,7 @@ TOPICS = (
                 "channel, our number or address, and the recipient after you reveal it, with a link that opens it."
             ),
             (
-                "It also says by when WhatsApp takes an answer, which is 24 hours after the customer last wrote. It "
+                "It also says how long you can answer over WhatsApp: 24 hours after the customer last wrote. It "
                 "warns you if the customer has not agreed to be contacted, or the project does not allow the channel."
             ),
             (
@@ -134,7 +136,7 @@ TOPICS = (
         "saved-replies",
         "Saved replies",
         (
-            "Save the sentences you write again and again, and pick one when you answer: press / in the empty reply "
+            "Save the sentences you write often, and pick one when you answer: press / in the empty reply "
             "box, or choose Saved replies below it. You can change the text in the box before you send it.",
             (
                 "{first_name}, {agent} and {company} in a text become the customer's first name, your name and the "
@@ -142,8 +144,9 @@ TOPICS = (
                 "“Hello,”."
             ),
             (
-                "You are offered your own ones, those of the conversation's company and those for all. Only you see "
-                "and change your own. Administrators write the others. Changes are recorded by name, without the text."
+                "The list has your own saved replies, the company's, and those for everybody. Only you can see "
+                "and change your own. Administrators write the others. Changes are recorded by name, without the "
+                "text."
             ),
         ),
         _P.HAND_OFF,
@@ -183,7 +186,7 @@ TOPICS = (
         "conversations",
         "Finding and reading conversations",
         (
-            "Search takes anything: a phone number in any spelling, an email address, an id or a key. Companies "
+            "Search takes anything: a phone number in any format, an email address, an id or a key. Companies "
             "and projects list their conversations, latest activity first. Filters stay in the address, so you "
             "can bookmark them.",
             (
@@ -234,8 +237,8 @@ TOPICS = (
         "Reviewing across conversations",
         (
             "The review merges the trails of all conversations, newest first. Filter by action, person, result, "
-            "company and date. An entry leads to its trail, its conversation, its idempotency record and all "
-            "entries with the same key.",
+            "company and date. From an entry you can open its trail, its conversation, its idempotency record "
+            "and all entries with the same key.",
             (
                 "The access log shows who opened, revealed, searched for or exported what: by member of staff, by "
                 "conversation, or by customer. Your own searches for a phone number, an email address or a person's "
@@ -291,13 +294,14 @@ TOPICS = (
         "yourself",
         "Your account, and what is recorded",
         (
-            "At your account you choose a time zone for all times, change your password, set up a second factor, and "
+            "On your account page you can choose the time zone of all times, change your password, set up a "
+            "second factor, and "
             "see and end your sessions. Hover over a time for the exact UTC.",
             (
                 "These are recorded with your name: changes, transcripts you open, what you reveal and export, "
                 "signing in, and what you were refused. What you type into a search is never in an address or a log."
             ),
-            "You see the companies and tenants in your scope. Everything else looks as if it did not exist.",
+            "You only see companies and tenants in your scope.",
         ),
         None,
         (("Account", "account"),),

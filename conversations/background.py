@@ -76,7 +76,7 @@ def section(now: datetime) -> SystemSection:
         facts.append(Fact("Not configured", ", ".join(missing)))
     stopped = [each for each in states if not each.runs]
     if not stopped:
-        return SystemSection(TITLE, "ready", "Everything that is configured runs.", "good", tuple(facts))
+        return SystemSection(TITLE, "ready", "Everything that is configured is running.", "good", tuple(facts))
     words = f"Not running: {', '.join(each.title for each in stopped)}."
     never = all(each.runs is None for each in stopped)
     state, tone = ("not running", "human") if never else ("stale", "bad")
@@ -146,13 +146,13 @@ def _walks(noted: Sequence[dict[str, Any]], now: datetime) -> WorkState:
         return WorkState(fact, title, None, "They have never run.")
     if not all(running):
         silent = sum(not each for each in running)
-        return WorkState(fact, title, False, f"There is no sign of {silent} of {len(running)}.")
+        return WorkState(fact, title, False, f"{silent} of {len(running)} show no sign of running.")
     ends = [clock.parse_instant(each.get("ran_at")) for each in noted]
     known = [each for each in ends if each is not None]
     if len(known) < len(ends):
-        return WorkState(fact, title, True, "They run. Not everything has been read once.")
+        return WorkState(fact, title, True, "They are running. Not everything has been read yet.")
     since = clock.format_span(now - min(known))
-    return WorkState(fact, title, True, f"They run. Everything was last read {since} ago.")
+    return WorkState(fact, title, True, f"They are running. Everything was last read {since} ago.")
 
 
 def _waiting(found: QueueDepth) -> str:
@@ -182,7 +182,7 @@ def _late(now: datetime) -> str:
     except TableMissing:
         return "The table of messages is missing."
     due = min((each for each in found if each is not None), default=None)
-    return "None is late." if due is None else f"The oldest has been due for {clock.format_span(now - due)}."
+    return "Nothing is late." if due is None else f"The oldest has been due for {clock.format_span(now - due)}."
 
 
 def _oldest_due(kind: str, now: datetime) -> datetime | None:

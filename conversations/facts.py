@@ -112,7 +112,7 @@ def _rule(item: Conversation, attribute: str, held: str, otherwise: str) -> str:
     if not listed:
         return f"All {otherwise}"
     senders = "1 listed sender" if listed == 1 else f"{listed} listed senders"
-    return f"Those of {senders} {held}, others {otherwise}"
+    return f"Messages from {senders} {held}; others {otherwise}"
 
 
 def _language(item: Conversation) -> str:

@@ -100,7 +100,7 @@ def _conflicts(company_id: str) -> Iterator[None]:
     try:
         yield
     except TransactionRefused as refused:
-        raise Conflict("There is a group of this name already, or somebody else has just changed it.") from refused
+        raise Conflict("A group with this name already exists, or somebody else has just changed it.") from refused
     _groups.forget(company_id)
 
 

@@ -145,12 +145,12 @@ def check(plain: dict[str, Any]) -> None:
 
 def _value_flaws(plain: dict[str, Any]) -> Iterator[str]:
     if plain["channel_method"] not in CHANNELS:
-        yield f"channel_method is none of {', '.join(CHANNELS)}"
+        yield f"channel_method is not one of {', '.join(CHANNELS)}"
     if plain["task_complete"] not in (0, 1):
         yield "task_complete is neither 0 nor 1"
     for name in _TIMESTAMPS:
         if clock.parse_instant(plain[name]) is None:
-            yield f"{name} is no timestamp"
+            yield f"{name} is not a timestamp"
 
 
 def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:

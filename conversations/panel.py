@@ -103,8 +103,8 @@ _HINTS = {
     HandOffAction.RELEASE: "Back to the queue. The waiting time continues.",
     HandOffAction.HAND_BACK: "The AI continues from here.",
     HandOffAction.LEAVE_TO_AI: "The AI answers what the customer has written, and continues from there.",
-    HandOffAction.MARK_URGENT: "First in the queue, before all that are not urgent.",
-    HandOffAction.LEAVE: "It needs no attention until something changes.",
+    HandOffAction.MARK_URGENT: "Moves it to the front of the queue, before everything that is not urgent.",
+    HandOffAction.LEAVE: "Takes it off Needs attention until something changes.",
     HandOffAction.ACKNOWLEDGE: "Accept that the platform gave it back to the AI.",
 }
 _KEYS = {

@@ -140,9 +140,10 @@ def words_of(obstacle: Obstacle, channel: str) -> str:
         case Obstacle.WINDOW:
             return "WhatsApp’s 24 hours for free text have ended."
         case Obstacle.SENDER:
-            return f"The conversation does not say from which {channel or 'address'} number or address to answer."
+            which = f"{channel} " if channel else ""
+            return f"The conversation does not say which {which}number or address to answer from."
         case Obstacle.RECIPIENT:
-            return "The conversation has no number or address of the customer that can be written to."
+            return "The conversation has no customer number or address that you can write to."
         case Obstacle.CREDENTIALS:
             return f"The conversation does not name the credentials for {channel or 'its channel'}."
         case Obstacle.EMPTY:
@@ -212,7 +213,10 @@ def _warning(obstacle: Obstacle, channel: str, until: datetime | None, now: date
     if obstacle is not Obstacle.WINDOW:
         return words_of(obstacle, channel)
     if until is None:
-        return "WhatsApp takes free text for 24 hours after a customer writes. When this one wrote is not known."
+        return (
+            "WhatsApp accepts free text for 24 hours after a customer writes. The console does not know when "
+            "this customer wrote."
+        )
     ended = clock.format_span(now - until)
     return f"The 24 hours for free text over WhatsApp ended {ended} ago. Our number can only send a template now."
 

@@ -171,7 +171,7 @@ def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) ->
     if asked is not None and not _tells(events, asked, HandOffState.WAITING, HandOffState.HELD):
         detail = hand_off.reason
         if hand_off.wait_at_least:
-            detail = f"{detail} (at this time at the latest: the platform notes none)".strip()
+            detail = f"{detail} (at this time or earlier: the platform records no exact time)".strip()
         found.append(HandOffChange(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
     if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
         who = "You" if hand_off.agent == viewer else hand_off.agent_shown

@@ -37,11 +37,11 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const response = await askAgain(url(), tag());
     if (timer < 0) return;
     if (isSignedOut(response)) {
-      stop(`You are signed out, so this ${what} is no longer kept fresh.`, { href: location.href, label: "Sign in again" });
+      stop(`You are signed out, so this ${what} is no longer updated.`, { href: location.href, label: "Sign in again" });
       return;
     }
     if (response?.status === 403 || response?.status === 404) {
-      stop(`You may no longer see this ${what}.`, { href: "/", label: "To your start page" });
+      stop(`You may no longer see this ${what}.`, { href: "/", label: "Go to your start page" });
       return;
     }
     if (response?.status === 200) receive(await response.text(), response);
@@ -102,7 +102,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     if (!first || text.dataset.shown === shown) return;
     text.dataset.shown = shown;
     const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
-    const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Put it away" });
+    const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Dismiss" });
     open.addEventListener("click", () => putAway(first.id));
     const words = document.createElement("bdi");
     words.textContent = first.words;
@@ -189,7 +189,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const sounds = localStorage.getItem(SOUND) === "yes";
     soundButton.hidden = button.hidden || !isWanted();
     soundButton.setAttribute("aria-pressed", String(sounds));
-    soundButton.textContent = sounds ? "With sound" : "Without sound";
+    soundButton.textContent = sounds ? "Sound on" : "Sound off";
   }
 
   soundButton?.addEventListener("click", () => {

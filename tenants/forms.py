@@ -79,7 +79,7 @@ class ChannelForm(PairForm):
 
     type = forms.CharField(
         max_length=MAX_TYPE,
-        help_text=f"Such as {', '.join(list(TYPES)[:4])}; another word for a type of your own.",
+        help_text=f"Such as {', '.join(list(TYPES)[:4])}. For a type of your own, enter another word.",
         widget=forms.TextInput(attrs={**PLAIN_TEXT, "list": "channel-types"}),
         error_messages={"required": "Choose a type."},
     )
@@ -129,10 +129,10 @@ class ResolveForm(forms.Form):
 
     carried = forms.CharField(
         max_length=MAX_PASTED,
-        label="What the webhook carried",
+        label="What the webhook sent",
         help_text="The whole body, the receiver's id, or a key such as CHANNEL#teams#…",
         widget=forms.Textarea(attrs={**PLAIN_TEXT, "rows": 4, "class": "mono"}),
-        error_messages={"required": "Paste what the webhook carried, or enter an id."},
+        error_messages={"required": "Paste what the webhook sent, or enter an id."},
     )
     type = forms.ChoiceField(required=False, choices=types_offered)
 

@@ -129,7 +129,7 @@ def checked_tenant_id(typed: str) -> str:
             "An id appears in addresses, so it cannot contain anything that could be a phone number: seven digits."
         )
     if is_reserved(tenant_id):
-        raise Invalid(f"{tenant_id!r} has a meaning of its own in scopes. Choose another id.")
+        raise Invalid(f"{tenant_id!r} is a reserved word. Choose another id.")
     return tenant_id
 
 
@@ -164,7 +164,7 @@ def checked_company_id(typed: str) -> str:
     """A company's id as a key has it. Raises `Invalid`."""
     company_id = checked_part(typed, "A company's id")
     if is_reserved(company_id):
-        raise Invalid(f"A company's id cannot be {company_id[:40]!r}: that has a meaning of its own in scopes.")
+        raise Invalid(f"A company's id cannot be {company_id[:40]!r}: that is a reserved word.")
     return company_id
 
 

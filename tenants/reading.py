@@ -74,7 +74,7 @@ def row_of(meta: TenantMeta, show: Show) -> TenantRow:
     if not status:
         flaws.append("It has no status.")
     elif status not in STATUSES:
-        flaws.append(f"The schema knows no status {status!r}.")
+        flaws.append(f"{status!r} is not a status in the schema.")
     created_at = clock.parse_instant(meta.plain("created_at"))
     return TenantRow(tenant_id, show(text(meta, "name")) or tenant_id, status, created_at, tuple(flaws))
 
@@ -130,7 +130,7 @@ def user_of(item: ForeignModel, show: Show) -> User:
     flaws = [*_drift(item, ("email", "display_name", "role", "channel_identities")), *([flaw] if flaw else [])]
     role = text(item, "role", 60)
     if role not in ROLES:
-        flaws.append(f"The schema knows no role {role!r}." if role else "There is no role.")
+        flaws.append(f"{role!r} is not a role in the schema." if role else "The user has no role.")
     if lacking := [name for name in REQUIRED if not isinstance(item.plain(name), str)]:
         flaws.append(
             f"The platform cannot read this tenant's users, because this one lacks {', '.join(lacking)}. "

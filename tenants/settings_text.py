@@ -40,23 +40,23 @@ class Setting:
 KNOWN = (
     Setting("ai_provider", "AI provider", "word", "bedrock", help="Such as bedrock, anthropic or openai"),
     Setting("ai_model", "AI model", "word", "claude-sonnet-4-5-20250929", help="As the provider names it"),
-    Setting("system_prompt_override", "System prompt", "text", "", help="Empty: the platform's own"),
+    Setting("system_prompt_override", "System prompt", "text", "", help="Leave empty for the platform's own"),
     Setting("max_tokens_per_message", "Tokens per message", "integer", 4096, 1, 200_000),
     Setting("enabled_channels", "Channels", "words", ["dashboard"]),
     Setting("enabled_skills", "Skills", "words", []),
     Setting("custom_skills", "Skills of its own", "objects", [], help="Names, or JSON of each"),
     Setting("messages_per_day", "Messages per day", "integer", 1000, 1, 10_000_000),
     Setting("max_conversation_history", "Messages remembered", "integer", 20, 1, 1_000),
-    Setting("tier1_formatting_model", "Formatting model", "word", help="Empty: the platform's own"),
+    Setting("tier1_formatting_model", "Formatting model", "word", help="Leave empty for the platform's own"),
     Setting("primary_practice", "Primary practice", "word"),
     Setting("addon_skills", "Add-on skills", "words"),
     Setting("addon_pages", "Add-on pages", "words"),
-    Setting("installed_practices", "Installed practices", "pairs", help="One a line: practice = version"),
+    Setting("installed_practices", "Installed practices", "pairs", help="One on each line: practice = version"),
     Setting(
         "channel_routing_overrides",
         "Routing overrides",
         "pairs",
-        help="One a line: channel:sender = skill, such as whatsapp:447700900123 = sprint_status",
+        help="One on each line: channel:sender = skill, such as whatsapp:447700900123 = sprint_status",
     ),
     Setting(
         "whatsapp_restrict_to_users",
@@ -184,7 +184,7 @@ def changed(settings: Settings, known: Mapping[str, Any], others: Mapping[str, s
     """
     before = {} if settings.problem else members_of(settings.text)
     if unknown := [name for name in others if name not in before]:
-        raise Invalid(f"The platform knows no setting {unknown[0]!r}: new keys cannot be added here.")
+        raise Invalid(f"The platform has no setting {unknown[0]!r}. You cannot add new keys here.")
     after: dict[str, str] = {}
     for name, written in before.items():
         if name in known and not _same(settings, name, known[name]):

@@ -35,7 +35,7 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
     """
     text = pasted.strip()
     if not text:
-        raise Invalid("Paste what the webhook carried, or enter an id.")
+        raise Invalid("Paste what the webhook sent, or enter an id.")
     if len(text) > MAX_PASTED:
         raise Invalid(f"That is longer than {MAX_PASTED:,} characters: paste the part that names the receiver.")
     if channel := Channel.of(text):
@@ -96,4 +96,4 @@ def _values(node: Any, path: tuple[str, ...]) -> Iterator[Any]:
 
 def types_offered() -> list[tuple[str, str]]:
     """The types to choose among."""
-    return [("", "Told from the text"), *((name, each.label) for name, each in TYPES.items())]
+    return [("", "Recognise from the text"), *((name, each.label) for name, each in TYPES.items())]

@@ -111,7 +111,7 @@ class AccountForm(forms.Form):
         widget=_Roles,
         error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of these roles."},
     )
-    everything = forms.BooleanField(required=False, label="All companies and tenants, also future ones")
+    everything = forms.BooleanField(required=False, label="All companies and tenants, including future ones")
     companies = _AnyOfMany(required=False, label="Companies and tenants", widget=_Owners)
     other = forms.CharField(
         required=False,

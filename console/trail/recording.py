@@ -33,7 +33,7 @@ class NoTrail(TableMissing):
     def __init__(self, what: str, so: str) -> None:
         super().__init__("AUDIT")
         self.args = (
-            f"{what} only with an entry in the trail. The trail's table is not there in this environment, so {so}.",
+            f"{what} only if the trail can record it. The trail's table is missing in this environment, so {so}.",
         )
 
 

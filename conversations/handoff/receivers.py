@@ -19,7 +19,7 @@ def check_receiver(intent: Intent, to: str) -> None:
         raise Invalid("Choose who gets it.")
     if intent.action is HandOffAction.HAND_OVER:
         if groups.find(intent.company_id, to) is None:
-            raise Invalid("There is no such group any more. Choose another one.")
+            raise Invalid("This group no longer exists. Choose another one.")
         return
     if to == intent.agent_seen:
         raise Invalid("Your colleague has it already.")

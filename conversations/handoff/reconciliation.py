@@ -30,7 +30,7 @@ from conversations.models import Conversation
 FENCE_AFTER = timedelta(minutes=10)
 FENCED = f"{Result.FAILED}: it had not taken effect and was fenced off"
 REFUSED = f"{Result.FAILED}: it did not take effect"
-UNKNOWN = "unknown: nothing tells any more whether it took effect"
+UNKNOWN = "unknown: it can no longer be determined whether it took effect"
 
 
 @dataclass(frozen=True, slots=True)

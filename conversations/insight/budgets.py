@@ -135,7 +135,7 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
     """
     stored = load(company_id, staff)
     if not stored.version and len(list_budgets()) >= MOST:
-        raise Invalid(f"There are {MOST:,} budgets already, which is the most there can be.")
+        raise Invalid(f"There can be up to {MOST:,} budgets. Remove one first.")
     values = {} if amount is None else {"amount": f"{amount:.2f}"} | _spent_now(company_id)
     payload = {"company": company_id, "dollars a month": "none" if amount is None else f"{amount:,.2f}"}
     told = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)

@@ -21,7 +21,7 @@ PERIODS = {
     "90": "Last 90 days",
     "month": "This month",
     "last-month": "Last month",
-    "days": "Days of your own",
+    "days": "Custom dates",
 }
 USUAL = "28"
 ALL_OF = {OwnedBy.COMPANY: "All companies", OwnedBy.TENANT: "All tenants", OwnedBy.PLATFORM: "All chats"}

@@ -183,7 +183,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
             return destination_id
         raise Conflict("This form has added a destination already. Check the list.")
     if len(known) >= MOST:
-        raise Invalid(f"There are {MOST} destinations already, which is the most there can be. Delete one first.")
+        raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
     item = _item(values, clock.now()) | _sealed(destination_id, (_new_secret(),), None)
     with _conflicts():
         versioned.put(partition_of(company_id), destination_id, item, 0, _entry(company_id, values, Actor.of(staff)))

@@ -105,7 +105,7 @@ def _to_people(item: Conversation) -> list[str]:
 def _again(item: Conversation) -> list[dict[str, str]]:
     """What the AI has not answered: what is still staged, and the last words of the transcript, oldest first."""
     if not item.hand_off_attention:
-        raise Invalid("The AI has gone on with this conversation. Nothing is left for it to try again.")
+        raise Invalid("The AI has already continued this conversation, so there is nothing to try again.")
     unanswered = list(StoredMessages.of(item.raw.get("messages")).unanswered())
     names = [first_of(each, *IDENTITY) for each in unanswered]
     # What stands in the transcript before that has been answered.
@@ -114,7 +114,7 @@ def _again(item: Conversation) -> list[dict[str, str]]:
     }
     found = _fragments(unanswered) | staged
     if not found:
-        raise Invalid("Nothing that the customer wrote is kept for the AI. Take the conversation over to answer.")
+        raise Invalid("The customer's messages are no longer kept for the AI. Take over the conversation to answer.")
     return sorted(found.values(), key=lambda each: each["received_at"])[-AT_ONCE:]
 
 

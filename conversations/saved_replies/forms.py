@@ -28,7 +28,7 @@ class SavedReplyForm(forms.Form):
 
     name = forms.CharField(
         max_length=LONGEST_NAME,
-        help_text="What you and your colleagues pick it by.",
+        help_text="You find the reply by this name.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
         error_messages={"required": "Enter a name."},
     )

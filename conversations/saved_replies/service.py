@@ -252,7 +252,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
     owner.check_writer(staff)
     known = list(SavedReply.query(owner.partition, consistent_read=True, limit=MOST, attributes_to_get=["sk"]))
     if len(known) >= MOST and saved_id not in (each.sk for each in known):
-        raise Invalid(f"There are {MOST} saved replies already, which is the most there can be. Delete one first.")
+        raise Invalid(f"You can have up to {MOST} saved replies here. Delete one first.")
     item = _item(owner, saved_id, name, text, staff)
     try:
         _write(

@@ -104,7 +104,7 @@ class ViewNameTaken(Conflict):
     field = "name"
 
     def __init__(self) -> None:
-        super().__init__("There is a view of this name already. Choose another name.")
+        super().__init__("A view with this name already exists. Choose another name.")
 
 
 class SavedViewChanged(Conflict):
@@ -118,7 +118,7 @@ class SavedViewGone(NotFound):
     """It was renamed or deleted since the person saw it."""
 
     def __init__(self) -> None:
-        super().__init__("This view no longer exists, or it has another name by now.")
+        super().__init__("This view was deleted or renamed.")
 
 
 def open_reference(reference: str) -> tuple[ViewOwner, str]:

@@ -162,7 +162,7 @@ def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
     view.owner.check_writer(staff)
     name, partition = _checked_name(name), view.owner.partition
     if not view.filters:
-        raise Invalid("The filters of this view cannot be read. Delete it, and save it anew.")
+        raise Invalid("The filters of this view cannot be read. Delete it and save it again.")
     renamed = SavedView(view.owner, _id_of(view.owner, name), name, view.of, view.filters)
     told = _told(Action.SAVED_VIEW_CHANGED, renamed, staff, before=view.name)
     try:
@@ -192,7 +192,7 @@ def _check_room(known: list[SavedView], owner: ViewOwner, staff: Staff) -> None:
     """Raise `Invalid` if an owner has all the views there can be. `known`: what is read with theirs."""
     theirs = [each for each in known if each.owner == owner and each.is_for(staff)]
     if len(theirs) >= MOST:
-        raise Invalid(f"There are {MOST} views already, which is the most there can be. Delete one first.")
+        raise Invalid(f"You can have up to {MOST} views here. Delete one first.")
     if len(known) >= (MOST_READ - 1 if owner.audience is Audience.STAFF else MOST_SHARED):
         raise Invalid("The console cannot keep more views. Delete some first, or ask an administrator to.")
 
@@ -219,7 +219,7 @@ def _checked_name(name: str) -> str:
     if not name or len(name) > LONGEST_NAME:
         raise Invalid(f"Give the view a name of up to {LONGEST_NAME} characters.")
     if redact(name) != name:
-        raise Invalid("Choose a name without a phone number, an email address or anything else of a customer.")
+        raise Invalid("Choose a name without a phone number, an email address or any other customer data.")
     return name
 
 

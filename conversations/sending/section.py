@@ -80,5 +80,5 @@ def _oldest_due(kind: str) -> datetime | None:
 def _late(due: list[datetime | None], now: datetime) -> str:
     oldest = min((each for each in due if each is not None), default=None)
     if oldest is None or now - oldest < LATE:
-        return "None is late."
+        return "Nothing is late."
     return f"The oldest has been due for {clock.format_span(now - oldest)}."

@@ -113,7 +113,7 @@ def section_of(adapter: Adapter, now: datetime) -> SystemSection:
     lacking = _missing(adapter)
     facts = (Fact("Tables", list=tuple(TABLES[key].base for key in adapter.tables)),)
     if lacking:
-        words = "Its pages say what does not work without these."
+        words = "Its pages say what does not work without the missing tables and indexes."
         return SystemSection(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
     return SystemSection(title, "ready", "Every table and index is there.", "good", facts)
 

@@ -81,9 +81,9 @@ def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str 
     if isinstance(error, OtherKey):
         return (f"{what}: {error}",)
     if index and isinstance(error, NotAccepted | TableMissing) and index_absent(table_key, index):
-        return (f"{what}: the index {index} is not there in this environment.",)
+        return (f"{what}: the index {index} is missing in this environment.",)
     if isinstance(error, TableMissing):
-        return (f"{what}: the table {TABLES[table_key].base} is not there in this environment.",)
+        return (f"{what}: the table {TABLES[table_key].base} is missing in this environment.",)
     why = "is busy" if isinstance(error, Throttled) else "did not answer"
     return (f"{what}: the database {why}. Reload the page to try again.",)
 

@@ -54,7 +54,7 @@ class GiveForm(forms.Form):
         max_length=min(MAX_TEXT, 300),
         help_text="Your colleagues see it, and it is recorded.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
-        error_messages={"required": "Say why you are giving it away."},
+        error_messages={"required": "Say why you are giving it to somebody else."},
     )
 
     def offer(self, colleagues: Iterable[Colleague], groups: Iterable[Group]) -> None:

@@ -212,7 +212,7 @@ def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> s
             return ""
         case "renew":
             destinations.renew_secret(replace(seen, version=_version(request)), staff)
-            return "The secret is new. For 24 hours, the previous one signs too."
+            return "The new secret is in use. For 24 hours, notifications are signed with the previous one too."
         case "again":
             deliveries.send_again(seen, staff, request.POST.get("delivery") or "-")
             return "The notification is on its way again."

@@ -28,7 +28,7 @@ def take(request: StaffRequest) -> HttpResponse:
     companies = [company.company_id for company in companies_for(request.staff)]
     taken = take_longest(companies, form.filters(), action_id, request.staff)
     if taken is None:
-        messages.info(request, "Nobody is waiting any more. Colleagues were first.")
+        messages.info(request, "Nobody is waiting any more. Colleagues took the last ones.")
         return redirect(form.url_of(WAITING))
     messages.success(request, "You have this conversation.")
     context = seal_list_context({"list": "queue", "tab": WAITING, "filters": form.values()})

@@ -46,18 +46,25 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
 class LevelsForm(forms.Form):
     """Service levels: what is left empty is as the company's, or as the defaults."""
 
-    stuck_after = _minutes("Stuck after (minutes)", "The AI has been at an answer for so long.")
-    unanswered_after = _minutes("Unanswered after (minutes)", "The customer wrote last, and nobody answered.")
-    first_answer = _minutes("First answer within (minutes)", "From when a human is wanted. Empty: no target.")
-    next_answer = _minutes("Next answers within (minutes)", "From when the customer writes again. Empty: no target.")
+    stuck_after = _minutes("Stuck after (minutes)", "The AI counts as stuck when one answer takes longer than this.")
+    unanswered_after = _minutes(
+        "Unanswered after (minutes)", "A conversation needs attention when a customer has had no answer for this long."
+    )
+    first_answer = _minutes(
+        "First answer within (minutes)", "Counted from the request for a human. Leave empty for no target."
+    )
+    next_answer = _minutes(
+        "Next answers within (minutes)", "Counted from the customer's next message. Leave empty for no target."
+    )
     return_after = _minutes(
-        "Back to the queue after (minutes)", "The holder has not answered the customer for so long. Empty: never."
+        "Back to the queue after (minutes)",
+        "The conversation goes back to the queue if its holder has not answered for this long. Leave empty for never.",
     )
     opens = forms.TimeField(required=False, label="Opens", widget=forms.TimeInput(attrs={"type": "time"}))
     closes = forms.TimeField(
         required=False,
         label="Closes",
-        help_text="00:00 is midnight. Targets count these hours alone. Empty: always.",
+        help_text="00:00 is midnight. Targets only count these hours. Leave empty for all hours.",
         widget=forms.TimeInput(attrs={"type": "time"}),
     )
     days = forms.MultipleChoiceField(
@@ -136,7 +143,7 @@ class GroupForm(forms.Form):
 
 
 class BudgetForm(forms.Form):
-    """What a company means to spend on AI tokens in a calendar month."""
+    """What a company plans to spend on AI tokens in a calendar month."""
 
     amount = forms.DecimalField(
         required=False,
@@ -207,7 +214,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def budget(request: StaffRequest, company_id: str) -> HttpResponse:
-    """What a company means to spend on AI tokens in a month."""
+    """What a company plans to spend on AI tokens in a month."""
     staff, company = request.staff, _company(request, company_id)
     stored = budgets.load(company_id, staff)
     initial = {} if stored.amount is None else {"amount": f"{stored.amount:.2f}"}

@@ -41,7 +41,7 @@ def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """The readiness list: a page, or for htmx what a row of the list shows of it; none of a deleted tenant."""
     tenant = load_tenant(tenant_id, request.staff)
     if tenant.status == DELETED:
-        raise NotFound("The platform deleted this tenant. Nothing makes it ready again.")
+        raise NotFound("The platform deleted this tenant, so it has no readiness list.")
     context = frame(tenant, request.staff, "tenant", "Readiness") | {"readiness": readiness_of(tenant, request.staff)}
     is_fragment = request.htmx  # type: ignore[attr-defined]
     return render(request, "tenants/_readiness_cell.html" if is_fragment else "tenants/readiness.html", context)

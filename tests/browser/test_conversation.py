@@ -299,7 +299,7 @@ def test_signed_out_it_ends_politely(open_page, talk):
     page = talk().open(open_page("agent"))
     page.context.clear_cookies()
     look_again(page)
-    expect(news(page)).to_contain_text("You are signed out, so this conversation is no longer kept fresh.")
+    expect(news(page)).to_contain_text("You are signed out, so this conversation is no longer updated.")
     expect(news(page).get_by_role("link", name="Sign in again")).to_be_visible()
 
 

@@ -43,7 +43,7 @@ def test_an_agent_takes_who_waits_longest_reads_answers_and_hands_back(open_page
     page.get_by_role("button", name="Hand back to the AI").click()
     expect(page.get_by_text("Handed back to the AI.")).to_be_visible()
     page.get_by_role("link", name="Trail").first.click()
-    for words in ("took it from the queue", "looked at the recipient in full", "handed back to the AI"):
+    for words in ("took it from the queue", "revealed the recipient", "handed back to the AI"):
         expect(page.get_by_text(words).first).to_be_visible()
     # Found again by the number, and what else there is of the same person.
     search(page, "0044 7700 900011")
@@ -85,7 +85,7 @@ def test_onboarding_brings_a_tenant_live_and_finds_it_by_its_channel(open_page, 
         expect(page.get_by_role("heading", level=1)).to_have_text("Mission Bikes")
         expect(page.get_by_role("link", name=tab).and_(page.locator("[aria-current=page]"))).to_be_visible()
     to(page, "Resolve a channel")
-    page.get_by_label("What the webhook carried").fill('{"team_id": "T0MISSION"}')
+    page.get_by_label("What the webhook sent").fill('{"team_id": "T0MISSION"}')
     page.get_by_role("button", name="Resolve").click()
     expect(page.get_by_text("would be served")).to_be_visible()
     page.goto("/tenants/mission-bikes/history/")

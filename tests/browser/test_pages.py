@@ -290,7 +290,7 @@ def test_lost_race_page(open_page):
     admin.get_by_role("button", name="Take").click()
     expect(admin.get_by_text("You have this conversation").first).to_be_visible()
     row.get_by_role("button", name="Take").click()
-    expect(agent.get_by_role("heading", name="Somebody else was first")).to_be_visible()
+    expect(agent.get_by_role("heading", name="Somebody else changed this first")).to_be_visible()
     check_looks(agent, "lost-race")
     admin.get_by_role("button", name="Release").click()
 

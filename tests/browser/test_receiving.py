@@ -79,7 +79,7 @@ def test_once_the_customer_has_written_there_is_time_to_answer_again(open_page, 
     revealed = page.locator("#recipient [data-revealed]").first
     expect(revealed).to_be_visible()
     write(one, "Are you there?")
-    expect(rules).to_contain_text("Reply until", timeout=SOON)
+    expect(rules).to_contain_text("You can reply until", timeout=SOON)
     expect(page.get_by_label("Your reply")).to_be_visible()
     expect(revealed).to_be_visible()
 
@@ -140,6 +140,6 @@ def test_what_was_not_placed_is_discarded_with_a_reason(open_page):
     page.locator(".decisions").get_by_role("button", name="Try again").first.click()
     expect(page.locator("#messages")).to_contain_text("It still cannot be placed.")
     page.get_by_text("Discard…").first.click()
-    page.get_by_label("Why can it go?").first.fill("Wrong number")
+    page.get_by_label("Why are you discarding it?").first.fill("Wrong number")
     page.get_by_role("button", name="Discard", exact=True).first.click()
     expect(page.locator("#messages")).to_contain_text("Discarded.")

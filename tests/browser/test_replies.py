@@ -56,7 +56,7 @@ def test_an_agents_day_by_keyboard_alone(open_page, talk, write, sent):  # noqa:
     page = one.open(open_page("agent"))
     page.keyboard.press("t")
     expect(page.locator("#hand-off .state")).to_have_text("You have this conversation")
-    expect(page.locator("#reply-rules")).to_contain_text("Reply until")
+    expect(page.locator("#reply-rules")).to_contain_text("You can reply until")
     check_looks(page, "reply-box")
     # With a saved reply.
     page.keyboard.press("w")

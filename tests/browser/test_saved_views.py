@@ -56,7 +56,7 @@ def test_a_view_is_saved_by_keyboard_marked_opened_in_another_tab_and_deleted(op
     page.locator(".views .save summary").press("Enter")
     page.get_by_label("Name").fill("whatsapp NOW")
     page.get_by_label("Name").press("Enter")
-    expect(page.get_by_text("There is a view of this name already. Choose another name.")).to_be_visible()
+    expect(page.get_by_text("A view with this name already exists. Choose another name.")).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value("whatsapp NOW")
     check_looks(page, "views-taken", ("light", "dark-360"))
     page.goto("/views/")

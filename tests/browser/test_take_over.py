@@ -46,7 +46,7 @@ def test_two_agents_take_the_same_row_and_the_second_is_told_who_won(open_page):
     second.locator("[data-row]").filter(has=second.locator(f'[data-open][href^="{reference}"]')).get_by_role(
         "button", name="Take"
     ).click()
-    expect(second.get_by_role("heading", name="Somebody else was first")).to_be_visible()
+    expect(second.get_by_role("heading", name="Somebody else changed this first")).to_be_visible()
     expect(second.get_by_text("amira").first).to_be_visible()
 
 

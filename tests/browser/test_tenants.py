@@ -58,7 +58,7 @@ def test_a_whole_onboarding(open_page, scripts):
     expect(page.locator(".head").get_by_text("active")).to_be_visible()
     # What a webhook would carry leads to it.
     page.goto("/channels/resolve/")
-    page.get_by_label("What the webhook carried").fill(f'{{"recipient": {{"id": "28:{bot}"}}}}')
+    page.get_by_label("What the webhook sent").fill(f'{{"recipient": {{"id": "28:{bot}"}}}}')
     page.get_by_role("button", name="Resolve").click()
     expect(page.get_by_text("would be served")).to_be_visible()
     expect(page).not_to_have_url(re.compile(bot))

@@ -108,7 +108,7 @@ class Chain:
         if said == expected:
             return f"entry {expected} was changed, or the key is different"
         if said < expected:
-            return f"entry {said} stands where entry {expected} should be: moved, or twice"
+            return f"entry {said} is where entry {expected} should be: it was moved or repeated"
         which = f"entry {expected} is" if said == expected + 1 else f"entries {expected} to {said - 1} are"
         return f"{which} missing before this line"
 

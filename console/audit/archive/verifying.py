@@ -72,7 +72,11 @@ def verify(place: ArchivePlace, head: str = "") -> ArchiveReport:
         else:
             chain.stand_at(record.chain, chain.lines + record.lines)
     if head and not hmac.compare_digest(head.encode(), manifest.head.encode()):
-        report.find(manifests.NAME, 0, "its head is not the one that was given: another archive, or made anew")
+        report.find(
+            manifests.NAME,
+            0,
+            "its head is not the one given with --head: this is another archive, or it was made again",
+        )
     if hmac.compare_digest(manifest.closed_by(chain).head, manifest.head):
         _compare_with_trail(manifest, report)
     else:
@@ -82,7 +86,7 @@ def verify(place: ArchivePlace, head: str = "") -> ArchiveReport:
 
 def _manifest(place: ArchivePlace, names: list[str], report: ArchiveReport) -> Manifest | None:
     if manifests.NAME not in names:
-        report.find(manifests.NAME, 0, "missing: this is no archive, or its export was interrupted")
+        report.find(manifests.NAME, 0, "missing: this is not an archive, or its export was interrupted")
         return None
     with place.reading(manifests.NAME) as file:
         stored = file.read(manifests.MAX_BYTES)
@@ -123,7 +127,7 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: ArchiveR
             words = f"it has {number} lines instead of {record.lines}: cut off, or added to"
             report.find(record.name, number, words)
         elif not hmac.compare_digest(chain.value, record.chain):
-            report.find(record.name, number, "its last line is not the one that the manifest tells of")
+            report.find(record.name, number, "its last line does not match the manifest")
         elif (file.digest.hexdigest(), file.size) != (record.sha256, record.bytes):
             report.find(record.name, 0, "its lines are whole, but the file is not the one that was written")
     report.lines += number
@@ -135,7 +139,7 @@ def _compare_with_trail(manifest: Manifest, report: ArchiveReport) -> None:
     """Compare with the head in the trail of the system, out of reach even of somebody with the files and the key."""
     header = manifest.header
     if header.environment != settings.CONSOLE_ENV:
-        report.notes.append(f"Not compared with the trail: that is the one of {header.environment}.")
+        report.notes.append(f"Not compared with the trail: this archive is from {header.environment}.")
         return
     try:
         entry = AuditEntry.get(SYSTEM_TRAIL, header.entry, consistent_read=True)
@@ -149,7 +153,7 @@ def _compare_with_trail(manifest: Manifest, report: ArchiveReport) -> None:
         return
     logged_head = payload_of(entry).get("head")
     if entry.plain("result") != Result.SUCCESS or not isinstance(logged_head, str):
-        report.find("", 0, "By the trail, the export of this archive never ended well.")
+        report.find("", 0, "According to the trail, the export of this archive did not finish.")
     elif not hmac.compare_digest(logged_head.encode(), manifest.head.encode()):
         report.find("", 0, "The trail holds another head: this is not the archive that was made then.")
     else:
@@ -160,7 +164,7 @@ def _without_entry(manifest: Manifest, report: ArchiveReport) -> None:
     made = clock.parse_instant(manifest.header.made_at)
     kept = timedelta(days=settings.AUDIT_RETENTION_DAYS)
     if made is None or made + kept > clock.now():
-        report.find("", 0, "The trail does not know of this archive.")
+        report.find("", 0, "The trail has no entry for this archive.")
         return
     report.notes.append(
         f"Not compared with the trail, which keeps entries for {settings.AUDIT_RETENTION_DAYS} days only: compare the "

@@ -65,7 +65,7 @@ FORMATS = (
     ),
     KeyFormat("act:hand_off", "A hand-off action of the console", f"Hand-off {{last}}{_OF}", last=ACTION),
 )
-UNKNOWN = "A key of a kind that the console does not know"
+UNKNOWN = "A kind of key that the console does not know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class DecodedKey:
     @property
     def meaning(self) -> str:
         """The kind of event or action."""
-        return self.format.meaning if self.format else "An event or action of a kind unknown here"
+        return self.format.meaning if self.format else "An unknown kind of event or action"
 
     @property
     def between(self) -> str:
@@ -136,7 +136,7 @@ class DecodedKey:
         if self.format is None:
             return UNKNOWN
         if not self.complete:
-            return f"{self.format.meaning}, by a key that is not as the schema writes it"
+            return f"{self.format.meaning}, with a key that does not match the schema"
         conversation, middle = (isolated(part.shown) for part in self.parts[:2])
         last = self.parts[-1]
         phrase = f"{last.label.lower()} {isolated(last.shown)}"

@@ -32,7 +32,7 @@ from console.trees import text_of
 logger = logging.getLogger(__name__)
 
 # How far the order of pages and exports can be relied on.
-READ_LAST = "Entries keyed by epoch seconds are at the end."
+READ_LAST = "Entries in the old key format are at the end of the list."
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 

@@ -22,7 +22,7 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no day: write it as 2026-01-31") from error
+        raise ArgumentTypeError(f"{text!r} is not a day. Write it as 2026-01-31") from error
 
 
 class Command(ConsoleCommand):
@@ -37,7 +37,9 @@ class Command(ConsoleCommand):
         out.add_argument("--since", required=True, type=_day, metavar="DATE", help="first day, in UTC")
         out.add_argument("--until", type=_day, metavar="DATE", help="last day (default: yesterday)")
         out.add_argument("--to", required=True, metavar="TO", help="a new or empty directory, or s3://bucket/prefix")
-        out.add_argument("--kms-key", default="", metavar="ID", help="of S3's encryption (default: the account's own)")
+        out.add_argument(
+            "--kms-key", default="", metavar="ID", help="KMS key that S3 encrypts with (default: the account's own)"
+        )
         out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")
         out.add_argument(
             "--units", type=float, default=200.0, metavar="N", help="read units a second to spend (default: 200)"
@@ -79,14 +81,14 @@ class Command(ConsoleCommand):
             self.stderr.write(str(finding))
         # Without a manifest there are findings: it is the first thing that is looked for.
         if report.findings or report.manifest is None:
-            raise CommandError(f"Not as it was made: {len(report.findings)} finding{pluralize(report.findings)}.")
+            raise CommandError(f"The archive was changed: {len(report.findings)} finding{pluralize(report.findings)}.")
         self.stdout.write(_words(report, report.manifest))
 
 
 def _words(report: ArchiveReport, manifest: Manifest) -> str:
     header = manifest.header
     return (
-        f"As it was made: {_entries(report.lines)} of {header.environment} in {_files(manifest)}, "
+        f"Unchanged: {_entries(report.lines)} of {header.environment} in {_files(manifest)}, "
         f"from {header.since} until {header.until}.\nhead {manifest.head}"
     )
 

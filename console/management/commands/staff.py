@@ -57,7 +57,7 @@ class Command(ConsoleCommand):
         zone = _action(actions, "time-zone", "set the zone in which the person sees times")
         zone.add_argument("time_zone", metavar="ZONE")
         _action(actions, "sign-out", "end all sessions of an account")
-        _action(actions, "remove-second-factor", "let in with the password alone, as after a lost phone")
+        _action(actions, "remove-second-factor", "remove the second factor, for example after a lost phone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action; what goes wrong is said in one line, with exit status 1."""

@@ -42,8 +42,8 @@ NO_SECOND_FACTOR = (
     "sign in again. If you have one already, ask an administrator of the console."
 )
 LAST_ADMIN = (
-    "Your company's sign-in worked, but it no longer makes you an administrator of everything, and here you are the "
-    "last one. Nobody was signed in. Make another administrator first (manage.py staff create), then sign in again."
+    "Your company's sign-in worked, but it no longer makes you an administrator of all companies, and you are the last "
+    "one here. You were not signed in. Make another administrator first (manage.py staff create), then sign in again."
 )
 
 

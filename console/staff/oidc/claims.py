@@ -22,8 +22,8 @@ NOT_VERIFIED = (
     "certain domains, and yours is not among them. Ask an administrator."
 )
 BAD_SCOPE = (
-    "Your company's sign-in worked, but what it says about your companies cannot be read here, so nobody was "
-    "signed in. Ask an administrator."
+    "Your company's sign-in worked, but the console could not read which companies you belong to, so you "
+    "were not signed in. Ask an administrator."
 )
 
 

@@ -93,7 +93,7 @@ def _problems_of_client() -> Iterator[str]:
     if "openid" not in settings.OIDC_SCOPES:
         yield "OIDC_SCOPES must include openid"
     if wrong := [domain for domain in settings.OIDC_ALLOWED_DOMAINS if not _DOMAIN.fullmatch(domain.lower())]:
-        yield f"OIDC_ALLOWED_DOMAINS has what is no domain, such as {wrong[0]!r}"
+        yield f"OIDC_ALLOWED_DOMAINS has something that is not a domain, such as {wrong[0]!r}"
     if settings.OIDC_ALLOWED_DOMAINS and "email" not in settings.OIDC_SCOPES:
         yield "OIDC_ALLOWED_DOMAINS needs email in OIDC_SCOPES"
 

@@ -31,8 +31,8 @@ class ProviderFailed(Refusal):
     retry_after = 5
     title = "Your company's sign-in did not answer"
     words = (
-        "It gave no answer that this console can use, so nobody was signed in. Try again in a moment; if it "
-        "keeps happening, tell an administrator."
+        "The console got no usable answer, so you were not signed in. Try again in a moment. If it keeps "
+        "happening, tell an administrator."
     )
 
 
@@ -43,8 +43,8 @@ class ReturnUnusable(Refusal):
     status = 400
     title = "This sign-in cannot be finished"
     words = (
-        "A sign-in must end in the browser in which it began, within ten minutes, and works only once. Nobody was "
-        "signed in. Start again."
+        "You were not signed in. Finish signing in within 10 minutes, in the browser where you started. Each "
+        "sign-in works once. Start again."
     )
 
 
@@ -53,10 +53,10 @@ class Denied(Refusal):
 
     kind = "company_sign_in_denied"
     status = 403
-    title = "Your company's sign-in said no"
+    title = "Your company did not let you sign in"
     words = (
-        "Either you stopped it there, or your company does not let you use this console. Start again if you want to, "
-        "or ask whoever looks after your company's accounts."
+        "You cancelled the sign-in, or your company does not let you use this console. Start again, or ask "
+        "the people who manage your company's accounts."
     )
 
 
@@ -67,7 +67,4 @@ class NotAdmitted(Refusal):
     status = 403
     title = "No access to this console"
     may_repeat = False
-    words = (
-        "Your company's sign-in worked, but it opens no account here: none has been made for you, or it is not "
-        "open to you. Ask an administrator."
-    )
+    words = "Your company's sign-in worked, but you have no account here that you can use. Ask an administrator."

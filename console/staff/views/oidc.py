@@ -84,7 +84,7 @@ def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> Htt
     query = ({"next": destination} if destination else {}) | ({} if may_repeat else {"again": "1"})
     context = {
         "title": error.title or "You could not be signed in",
-        "text": str(error) if is_shown else f"{error} Nobody was signed in. Start again in a moment.".strip(),
+        "text": str(error) if is_shown else f"{error} You were not signed in. Start again in a moment.".strip(),
         "label": oidc.label(),
         "may_repeat": may_repeat,
         "start_url": reverse("oidc-start") + (f"?{urlencode(query)}" if query else ""),

@@ -24,7 +24,9 @@ PAGES: dict[str, ReportPage] = {
     for each in (
         OVERVIEW,
         ReportPage("waits", "Waits", "How long customers wait", _C, (Topic.WAITS,), waits_report),
-        ReportPage("hand-offs", "Hand-offs", "What leaves the AI, and why", _C, (Topic.HAND_OFFS,), hand_offs),
+        ReportPage(
+            "hand-offs", "Hand-offs", "What goes from the AI to people, and why", _C, (Topic.HAND_OFFS,), hand_offs
+        ),
         ReportPage("failures", "Failures", "What fails, and where", _C, (Topic.FAILURES,), failures),
         ReportPage("cost", "Cost", "Tokens, and what they cost", _C, (Topic.USAGE,), usage_report),
         ReportPage("people", "People", "What people did", _C, (Topic.PEOPLE,), people),

@@ -117,7 +117,7 @@ def daily(
             for column, value in enumerate(values)
             if value
         }
-    totals = ChartRow("In all", tuple(numbers.amount(*each.pattern) for each in series))
+    totals = ChartRow("Total", tuple(numbers.amount(*each.pattern) for each in series))
     for column, each in enumerate(series):
         if totals.values[column]:
             links[len(rows), column] = NumberLink(topic, each.pattern)

@@ -18,11 +18,11 @@ def budget_figures(cost: MonthCost) -> Sequence[Figure]:
             f"What the tokens of conversations cost in {month} (UTC) so far, whatever the filters: {cost.percent}% of "
             "the budget. Tokens without a known price are left out.",
         ),
-        Figure("Budget", cost.amount, "money", "What the company means to spend in each calendar month (UTC)."),
+        Figure("Budget", cost.amount, "money", "What the company plans to spend in each calendar month (UTC)."),
         Figure(
-            "Over the budget" if over else "Left of the budget",
+            "Over the budget" if over else "Left in the budget",
             cost.over if over else cost.left,
             "money",
-            f"The budget and what is spent in {month}, one less the other.",
+            f"The difference between the budget and what was spent in {month}.",
         ),
     )

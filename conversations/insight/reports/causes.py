@@ -27,7 +27,7 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
         hand_off_rate(found, Topic.HAND_OFFS),
         asked_for_people(found),
         counted(
-            "Taken over unasked",
+            "Taken over without a request",
             found,
             Topic.HAND_OFFS,
             ("over",),
@@ -45,8 +45,9 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
         ),
         _by_confidence(
             "intents",
-            "Intents that leave the AI",
-            "What the middleware last took the customer to want, where it keeps a state of the conversation.",
+            "Intents handed to people",
+            "What the customer wanted, as the middleware last understood it. Only conversations that it keeps a "
+            "state of.",
             "Intent",
             found,
             "intent",
@@ -85,7 +86,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
             "Failure rate",
             share(found.amount(*failed), found.amount("episodes", ANY)),
             "percent",
-            "Failed conversations, of all.",
+            "Failed conversations as a share of all conversations.",
             NumberLink(Topic.FAILURES, failed),
             share(found.amount_before(*failed), found.amount_before("episodes", ANY)),
             query.compare,
@@ -107,7 +108,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
                 (
                     "codes",
                     "Codes",
-                    "The reason that the service gave, where it is a code. Words are told as “other”.",
+                    "The reason the service gave, if it is a code. Reasons in words count as “other”.",
                     "Code",
                     "code",
                 ),

@@ -46,7 +46,7 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
             "Half of the customers who asked for a person had an answer from one within this time.",
             Topic.OUTCOMES,
         ),
-        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
+        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
     )
     return Report(figures, (outcomes_by_day(outcomes),), _notes(outcomes, query))
 
@@ -58,7 +58,7 @@ def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
         outcome.label,
         share(numbers.amount("outcome", outcome), _told(numbers.amount)),
         "percent",
-        f"Conversations in which {means}, of all but those in which the customer never wrote.",
+        f"Conversations in which {means}, as a share of all except those in which the customer never wrote.",
         NumberLink(Topic.OUTCOMES, ("outcome", outcome)),
         share(numbers.amount_before("outcome", outcome), _told(numbers.amount_before)),
         numbers.before is not None,

@@ -28,13 +28,13 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
             "Answers that say what they were made from, of all answers.",
             NumberLink(Topic.FEEDBACK, ("sources", "with")),
         ),
-        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
     )
     thumbs = [Series("Thumbs up", ("feedback", "up")), Series("Thumbs down", ("feedback", "down"))]
     panels = (
         daily(
             "feedback",
-            "Feedback in time",
+            "Feedback over time",
             "Answers with feedback, on the day on which their thread began.",
             found,
             Topic.FEEDBACK,
@@ -44,7 +44,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
         by_part(
             "stops",
             "Why answers ended",
-            "What the model said of the end of its answer.",
+            "The reason the model gave for ending its answer.",
             "Reason",
             usage,
             Topic.USAGE,
@@ -68,7 +68,9 @@ def _by_source(found: TopicNumbers) -> ChartPanel:
         links[number, 0] = NumberLink(Topic.FEEDBACK, ("source", host))
     columns = (ChartColumn("Answers"), ChartColumn("Thumbs up"), ChartColumn("Thumbs down"))
     chart = Chart("sources", "Feedback by source", "bars", "count", columns, tuple(rows), category="Source")
-    return ChartPanel(chart, "Answers by the site that they name as a source, each once; of several, with each.", links)
+    return ChartPanel(
+        chart, "Answers by the site they name as a source. An answer with several sites counts once for each.", links
+    )
 
 
 def _rated(rated: dict[tuple[str, ...], int], host: str, verso: str) -> int:
@@ -110,7 +112,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
     panels = (
         daily(
             "sessions",
-            "Sessions in time",
+            "Sessions over time",
             "Sessions on the day on which they began.",
             found,
             Topic.OUTCOMES,
@@ -119,7 +121,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
         by_part(
             "ends",
             "How sessions end",
-            "Ended by force, run out, still running; unknown where its record was gone before it was counted.",
+            "Ended by force, expired or still running. Unknown: the record was deleted before it was counted.",
             "End",
             found,
             Topic.OUTCOMES,
@@ -155,13 +157,13 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
             flows,
             Topic.FLOWS,
             ("stalled", ANY),
-            "Flows for which the middleware waited for more than a day, on the day on which it asked.",
+            "Flows in which the middleware waited more than a day for an answer, counted on the day it asked.",
         ),
     )
     panels = (
         daily(
             "actions",
-            "Actions in time",
+            "Actions over time",
             "Entries of the middleware on the day on which it acted, by how they ended.",
             actions,
             Topic.ACTIONS,
@@ -210,16 +212,17 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
         counted("Messages of users", usage, Topic.USAGE, ("messages", "user"), "Messages that users sent."),
         counted("Answers", usage, Topic.USAGE, ("messages", "assistant"), "Messages that the assistant answered."),
         Figure(
-            "Used of the limit",
+            "Share of limit used",
             share(sent, limit),
             "percent",
-            "Messages of users, of what the tenant’s setting “messages per day” allows on the days that are known.",
+            "Users’ messages as a share of what the tenant’s “messages per day” setting allows, on days when the "
+            "limit is known.",
         ),
     )
     series = [Series("Messages of users", ("messages", "user")), Series("Limit", ("limit",))]
     panel = daily(
         "messages",
-        "Messages in time",
+        "Messages over time",
         "Messages of users on each day, and how many the tenant may have.",
         usage,
         Topic.USAGE,

@@ -101,7 +101,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
     figures = (
         Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
         Figure(
-            "Cost of a conversation",
+            "Cost per conversation",
             spent / episodes if episodes else None,
             "money",
             "Cost divided by the number of conversations, those without tokens among them.",
@@ -109,7 +109,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
         counted("AI’s answers", usage, Topic.USAGE, ("answers", ANY, ANY), "Messages that the AI wrote."),
         Figure("Tokens", tokens, "count", "Tokens that the AI’s models read and wrote, as the platform noted them."),
         Figure(
-            "Tokens of an answer",
+            "Tokens per answer",
             tokens / answers if answers else None,
             "count",
             "Tokens divided by the number of the AI’s answers.",
@@ -141,7 +141,7 @@ def _cost_in_time(usage: TopicNumbers, costs: Sequence[Sequence[TokenCost]]) -> 
         for step, some in zip(usage.steps, costs, strict=True)
     ]
     columns = (ChartColumn("Cost"),)
-    chart = Chart("cost", "Cost in time", "bars", "money", columns, tuple(rows), category=step_name(usage))
+    chart = Chart("cost", "Cost over time", "bars", "money", columns, tuple(rows), category=step_name(usage))
     return ChartPanel(chart, COST_MEANS)
 
 

@@ -20,9 +20,9 @@ class Command(ConsoleCommand):
     """May be run again. The other tables need nothing of it: docs/drills.md."""
 
     help = (
-        "MESSAGES: replies that wait in it may have left since; the provider is asked about each, and none is sent by "
-        "itself. Run it before any sender. STAFF: accounts that were disabled since --since are disabled again, and "
-        "all that were changed are signed out; what else was changed is listed, for you to repeat."
+        "MESSAGES: ask the provider about each waiting reply, because it may have been sent since; none is sent "
+        "automatically. Run this before you start a sender. STAFF: disable again the accounts that were disabled after "
+        "--since, sign out all that were changed, and list their other changes for you to repeat."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -59,5 +59,5 @@ class Command(ConsoleCommand):
         disabled = sum(each.is_disabled_again for each in found)
         self.stdout.write(
             f"Accounts changed since then: {len(found):,}, all signed out. Disabled again: {disabled:,}. Repeat their "
-            "other changes; accounts made since then have to be made again."
+            "other changes; create again the accounts that were made since then."
         )

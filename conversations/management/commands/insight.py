@@ -39,8 +39,8 @@ class Command(ConsoleCommand):
 
     help = (
         "Keep the facts of threads, chats, the middleware and tenants, and all sums of Insight, up to date until it is "
-        "stopped. With --rebuild, write the facts of everything anew first: for what was there before Insight was. It "
-        "may run beside the indexer, be stopped and be run again."
+        "stopped. With --rebuild, first write all facts again, including those from before Insight was set up. You can "
+        "run it beside the indexer, stop it and run it again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

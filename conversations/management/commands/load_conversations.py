@@ -22,8 +22,8 @@ class Command(ConsoleCommand):
 
     help = (
         "Load conversation items from a file of JSON lines (one plain JSON object per line, numbers as numbers). "
-        "Every line is checked against the schema; refused lines are listed and the others go on. An item that is "
-        "there already is left as it is."
+        "Every line is checked against the schema; refused lines are listed and the others are loaded. Items that "
+        "already exist are not changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,7 +44,8 @@ class Command(ConsoleCommand):
             raise CommandError(f"The file cannot be read: {error.strerror}.") from error
         except ConsoleError as error:
             raise CommandError(
-                f"{str(error) or type(error).__name__} What was loaded so far is in; loading the file again goes on."
+                f"{str(error) or type(error).__name__} The lines before this were loaded. Load the file again to "
+                "continue."
             ) from error
         self._tell(reports, counts)
 

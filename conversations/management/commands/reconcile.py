@@ -49,7 +49,7 @@ class Command(ConsoleCommand):
             metavar="10m",
             help="what is still open after this long is fenced and failed (default 10m)",
         )
-        parser.add_argument("--dry-run", action="store_true", help="say what would be done, write nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be done, without writing")
 
     @working("reconcile", once=True)
     def handle(self, *args: Any, **options: Any) -> None:

@@ -44,8 +44,9 @@ class Command(ConsoleCommand):
             left += counts[UNREADABLE] + counts[CHANGED]
         if left:
             raise CommandError(
-                f"{left:,} could not be sealed again. What changed meanwhile: run it again. What cannot be read: put "
-                "the key that sealed it into SECRET_KEY_FALLBACKS, or have it set up anew."
+                f"{left:,} could not be sealed again. If they changed in the meantime, run this again. If they "
+                "cannot be "
+                "read, put the key that sealed them into SECRET_KEY_FALLBACKS, or set them up again."
             )
 
 

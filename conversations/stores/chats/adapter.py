@@ -118,5 +118,5 @@ def _users(user_ids: tuple[str, ...]) -> Listing:
         title="Users of this number",
         columns=("User",),
         rows=tuple(RecordRow(link.label, link.place) for link in links),
-        about="The number is stored in several spellings. Each is a separate user.",
+        about="The number is stored in several formats. Each is a separate user.",
     )

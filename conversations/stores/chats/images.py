@@ -71,7 +71,7 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
             Fact("User", short(owner) if isinstance(owner, str) else redact(text_of(owner or ""))[:24], mono=True),
             instant_fact("Made", image.plain("TimestampCreated"), "ago", clock.now()),
             Fact("Image", short(image.ImageId), mono=True),
-            Fact("Lies at", host_of(uri)),
+            Fact("Host", host_of(uri)),
         ),
         picture=picture_of(image, parameters.show) if raw else None,
         flaws=flaws,

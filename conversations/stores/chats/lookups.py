@@ -163,7 +163,7 @@ def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[
             if not index_absent(table_key, index):
                 raise
             missing = TableMissing(table_key)
-            missing.args = (f"The index {index} is not there in this environment.",)
+            missing.args = (f"The index {index} is missing in this environment.",)
             raise missing from error
 
     return found

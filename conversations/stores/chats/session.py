@@ -116,8 +116,8 @@ def session_page(loaded: LoadedSession, staff: Staff, parameters: ListParameters
         facts=_facts(loaded),
         talk=_talk(loaded, staff, parameters, raw=raw),
         notices=(
-            *notice_of(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
-            *notice_of(found.events.error, "Who wrote when could not be read", "CHATS"),
+            *notice_of(loaded.item.error, "The state of the session could not be read", "SESSIONS"),
+            *notice_of(found.events.error, "The senders and times of the messages could not be read", "CHATS"),
             *notice_of(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
             *notice_of(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
         ),

@@ -184,7 +184,11 @@ def _row(listed: Listed, user_id: str, staff: Staff) -> RecordRow:
 
 
 def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEvent]) -> tuple[Fact, ...]:
-    note = "the SHA-256 digest of a phone number" if is_digest(user_id) else "no SHA-256 digest, as the schema asks"
+    note = (
+        "the SHA-256 digest of a phone number"
+        if is_digest(user_id)
+        else ("not a SHA-256 digest, which the schema requires")
+    )
     user = Fact("User", short(user_id), mono=True, note=note)
     if latest.error is not None:
         return (user,)
@@ -204,11 +208,13 @@ def _notices(
     alive: Attempted[Part[Session]], events: Attempted[Part[ChatEvent]], latest: Attempted[Part[ChatEvent]]
 ) -> tuple[str, ...]:
     found = [
-        *notice_of(alive.error, "Which sessions still run could not be read", "SESSIONS"),
+        *notice_of(alive.error, "The running sessions could not be read", "SESSIONS"),
         *notice_of(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION),
     ]
     if events.error is None:
-        found += notice_of(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
+        found += notice_of(
+            latest.error, "The time of this user's last chat could not be read", "CHATS", USERS_LAST_MESSAGE
+        )
     if alive.value.last is not None:
         found.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
     return tuple(found)

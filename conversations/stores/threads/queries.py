@@ -33,7 +33,7 @@ from conversations.stores.threads.models import TABLE, OrganisationIndex, Thread
 ORGANISATION_INDEX = OrganisationIndex.Meta.index_name
 TIME_INDEX = ThreadTimeIndex.Meta.index_name
 LIST_ATTRIBUTES = tuple(attribute.attr_name for attribute in Thread.get_attributes().values())
-ABSENT = "which is not there in this environment"
+ABSENT = "which is missing in this environment"
 
 Days = tuple[datetime | None, datetime | None]
 ALWAYS: Days = (None, None)
@@ -75,8 +75,8 @@ def exists(organisation: str) -> bool:
         if not presence.index_absent(TABLE, ORGANISATION_INDEX):
             raise
         raise Conflict(
-            f"Whether threads are kept under this id cannot be told: the index {ORGANISATION_INDEX} is not there in "
-            "this environment. Ask an administrator of all companies to create it."
+            f"The console cannot tell whether there are threads under this id: the index {ORGANISATION_INDEX} is "
+            "missing in this environment. Ask an administrator of all companies to create it."
         ) from error
 
 
@@ -122,7 +122,7 @@ def of_organisation(
         if not presence.index_absent(TABLE, ORGANISATION_INDEX):
             raise
         words = (
-            f"An organisation's threads are listed by the index {ORGANISATION_INDEX}, {ABSENT}. "
+            f"Listing an organisation's threads needs the index {ORGANISATION_INDEX}, {ABSENT}. "
             "Look them up by user or by thread instead."
         )
         return ThreadPage((), notices=(words,), missing=True)
@@ -156,7 +156,7 @@ def _searched(read: PageRead[Thread]) -> tuple[str, ...]:
     if not read.thin:
         return ()
     which = "newest" if read.from_start else "next"
-    return (f"Searched the {which} {read.looked_at:,} threads: {len(read.items):,} fit. There are more to search.",)
+    return (f"Searched the {which} {read.looked_at:,} threads: {len(read.items):,} match. There are more to search.",)
 
 
 # --- A user's -------------------------------------------------------------------------------------------------------
@@ -190,9 +190,7 @@ def of_user(
     )
     words: tuple[str, ...] = ()
     if own.is_denied and index_absent(TABLE, TIME_INDEX):
-        words = (
-            f"The index {TIME_INDEX} is not there in this environment: threads were read in the order of their ids.",
-        )
+        words = (f"The index {TIME_INDEX} is missing in this environment, so threads are in the order of their ids.",)
         own = read(replace(source, index="", ranges=((THREAD, f"{THREAD}{END_OF_KEYS}"),)), places[0])()
     if own.error and (apart.error or apart.value is None):
         raise own.error

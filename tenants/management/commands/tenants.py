@@ -28,12 +28,12 @@ class Command(ConsoleCommand):
             "guard-channels",
             help="guard the channels that other services mapped, and report clashes; reads the whole tenants table",
         )
-        guard.add_argument("--dry-run", action="store_true", help="write nothing, say what would be done")
+        guard.add_argument("--dry-run", action="store_true", help="show what would be done, without writing")
         users = commands.add_parser(
             "repair-users",
             help="add to users what the tenant platform needs to read them; reads the whole tenants table",
         )
-        users.add_argument("--dry-run", action="store_true", help="write nothing, say what would be done")
+        users.add_argument("--dry-run", action="store_true", help="show what would be done, without writing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one of them; what goes wrong is said without a traceback, with exit status 1."""

@@ -188,7 +188,7 @@ def test_a_missing_trail_closes_the_search(filled):
     finally:
         filled.create_tables("AUDIT")
     assert answer.status_code == 503
-    assert "only with an entry in the trail" in text_of(answer)
+    assert "only if the trail can record it" in text_of(answer)
 
 
 def test_names_of_companies_and_usernames_need_no_reason(filled):

@@ -47,15 +47,15 @@ def facts() -> dict[str, str]:
 def test_where_all_runs_it_says_so(store, queue):
     all_well()
     found = section(clock.now())
-    assert (found.state, found.tone, found.words) == ("ready", "good", "Everything that is configured runs.")
+    assert (found.state, found.tone, found.words) == ("ready", "good", "Everything that is configured is running.")
     assert facts() == {
         "Hand-off queue": "Its receiver runs. No message waits.",
         "Stage table": "Its receiver runs and is up to date.",
-        "Messages to finish": "None is late.",
+        "Messages to finish": "Nothing is late.",
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
-        "Insight of other stores": "They run. Everything was last read less than a minute ago.",
+        "Insight of other stores": "They are running. Everything was last read less than a minute ago.",
     }
 
 
@@ -154,7 +154,7 @@ def test_what_is_not_configured_is_said_in_one_line(store, settings):
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
-        "Insight of other stores": "They run. Everything was last read less than a minute ago.",
+        "Insight of other stores": "They are running. Everything was last read less than a minute ago.",
         "Not configured": (
             "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
             "the queues that send (WHATSAPP_QUEUE_URL, EMAIL_QUEUE_URL)"
@@ -188,13 +188,13 @@ def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
 
 def test_walks_that_are_silent_are_counted(store, queue):
     note(WALKS[0], beat_at=clock.now())
-    assert facts()["Insight of other stores"] == "There is no sign of 3 of 4."
+    assert facts()["Insight of other stores"] == "3 of 4 show no sign of running."
 
 
 def test_it_says_whether_the_walks_have_read_everything_once(store, queue):
     all_well()
     now = clock.now()
     note(WALKS[1], beat_at=now, ran_at=now - timedelta(hours=7))
-    assert facts()["Insight of other stores"] == "They run. Everything was last read 7 h ago."
+    assert facts()["Insight of other stores"] == "They are running. Everything was last read 7 h ago."
     note(WALKS[1], beat_at=now, ran_at="")
-    assert facts()["Insight of other stores"] == "They run. Not everything has been read once."
+    assert facts()["Insight of other stores"] == "They are running. Not everything has been read yet."

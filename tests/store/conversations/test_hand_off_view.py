@@ -63,7 +63,7 @@ def test_the_second_taker_is_told_who_won_and_sees_the_fresh_state(store):
     answer = second.post(page_of(item) + "hand-off/", fields["tom"])
     text = answer.content.decode()
     assert answer.status_code == 409
-    assert "Somebody else was first" in text
+    assert "Somebody else changed this first" in text
     assert "Take from Amira Haddad" in text
     assert store.get("CONVERSATIONS", **key(item))["hand_off_agent"] == "amira.haddad"
 

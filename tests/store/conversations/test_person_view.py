@@ -71,7 +71,7 @@ def test_without_a_record_nothing_is_shown(person):
     presence.forget()
     try:
         page = text_of(client.get(URL))
-        assert "Personal data can be shown only with an entry in the trail." in page
+        assert "Personal data can be shown only if the trail can record it." in page
         assert "Ana Lee" not in page
     finally:
         person.create_tables("AUDIT")

@@ -205,7 +205,7 @@ def test_the_holder_reads_that_whatsapp_takes_none_any_longer(store):
 def test_the_holder_reads_that_nobody_knows_when_the_customer_wrote(store):
     panel = answer_panel(store, hours=1, messages=[])
     assert "Answer by" not in panel
-    assert "When this one wrote is not known." in panel
+    assert "The console does not know when this customer wrote." in panel
 
 
 def test_without_an_answer_by_and_consent_the_holder_is_warned(store):

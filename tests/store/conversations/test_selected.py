@@ -373,7 +373,7 @@ def test_offered_are_those_who_answer_for_all_of_the_companies(store, team):
     assert answer.status_code == 422
     assert "Choose one of the listed colleagues." in answer.content.decode()
     assert entries(store, "assign") == []
-    assert "Say why you are giving it away." in give(team, chosen, "colleague:both", " ").content.decode()
+    assert "Say why you are giving it to somebody else." in give(team, chosen, "colleague:both", " ").content.decode()
     assert "Assigned 3 conversations." in html(give(team, chosen, "colleague:both"))
 
 

@@ -110,6 +110,6 @@ def test_a_part_of_a_key_cannot_end_it_or_hide_in_it(typed):
 def test_an_id_that_a_scope_would_read_as_something_else_is_no_id(word):
     with pytest.raises(Invalid):
         checked_tenant_id(word)
-    with pytest.raises(Invalid, match="meaning of its own"):
+    with pytest.raises(Invalid, match="reserved word"):
         checked_company_id(word)
     assert proposed_id("All") == "all"

@@ -103,7 +103,7 @@ def test_a_known_key_of_another_type_is_kept_as_the_others_are():
 def test_other_keys_can_be_changed_and_removed_but_not_added():
     settings = read('{"theirs": 1, "gone": 2}')
     assert json.loads(changed(settings, {}, {"theirs": ' {"a": [true]} '})) == {"theirs": {"a": [True]}}
-    with pytest.raises(Invalid, match="knows no setting 'new'"):
+    with pytest.raises(Invalid, match="has no setting 'new'"):
         changed(settings, {}, {"theirs": "1", "new": "2"})
     for typed in ("", "yes", "1 2", "{'a': 1}"):
         with pytest.raises(Invalid, match="theirs: "):

@@ -153,7 +153,7 @@ def test_without_the_index_exports_across_are_said_not_to_be_counted(stored, mon
     shown = page()
     assert NO_INDEX in shown
     assert REASSURING not in shown
-    assert "Its trail records nobody" in shown
+    assert "No access is recorded in its trail" in shown
 
 
 def test_who_sees_some_companies_only_is_told_that_they_are_not_counted(stored):

@@ -93,7 +93,7 @@ def test_what_was_exported_verifies_and_its_head_is_in_the_trail(store, tmp_path
     }
     assert (noted["conversation_id"], noted["actor"], noted["result"]) == ("SYSTEM", "command-line", "success")
     verified = manage("verify", str(tmp_path / "a"), "--head", head_of(said))
-    assert "As it was made: 5 entries of test" in verified
+    assert "Unchanged: 5 entries of test" in verified
     assert "Its head is the one in the trail." in verified
 
 
@@ -147,7 +147,7 @@ def test_what_names_another_kind_of_place_is_no_directory(store, tmp_path, monke
 def test_what_is_no_day_is_told(store, tmp_path, name):
     days = {"--since": "2026-11-01", "--until": "2026-11-02"} | {name: "31.1.2026"}
     said = refused("export", "--to", str(tmp_path), *(each for pair in days.items() for each in pair))
-    assert f"argument {name}: '31.1.2026' is no day: write it as 2026-01-31" in said
+    assert f"argument {name}: '31.1.2026' is not a day. Write it as 2026-01-31" in said
 
 
 def test_a_first_day_that_has_not_ended_is_told(store, tmp_path):
@@ -185,7 +185,7 @@ def test_an_archive_whose_head_never_reached_the_trail_is_refused(store, tmp_pat
     put(store)
     with faults.fail_before("UpdateItem", table_key="AUDIT", times=faults.ALWAYS):
         refused("export", "--since", "2026-11-01", "--to", str(tmp_path))
-    assert "never ended well" in refused("verify", str(tmp_path))
+    assert "the export of this archive did not finish" in refused("verify", str(tmp_path))
 
 
 def test_an_archive_made_anew_with_the_key_is_found_by_the_trail(store, tmp_path):
@@ -205,7 +205,7 @@ def test_an_archive_that_the_trail_does_not_know_is_refused_until_the_entry_has_
     export(tmp_path)
     (noted,) = archived(store)
     store.delete("AUDIT", conversation_id="SYSTEM", ts_action_id=noted["ts_action_id"])
-    assert "does not know of this archive" in refused("verify", str(tmp_path))
+    assert "The trail has no entry for this archive" in refused("verify", str(tmp_path))
     monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(days=61))
     assert "keeps entries for 60 days only" in manage("verify", str(tmp_path))
 
@@ -226,7 +226,7 @@ def test_an_edit_is_named_with_file_and_line_and_makes_the_command_fail(store, t
     file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b'"route"', b'"Route"', 1)))
     said = refused("verify", str(tmp_path))
     assert "audit-000001.jsonl.gz, line 1: entry 1 was changed" in said
-    assert "Not as it was made: 1 finding." in said
+    assert "The archive was changed: 1 finding." in said
 
 
 def test_a_link_to_elsewhere_is_no_file_of_an_archive(store, tmp_path):
@@ -317,7 +317,7 @@ def test_a_bucket_holds_the_same_encrypted_by_kms(store, s3, kms):
         head = s3.head_object(Bucket="trails", Key=name)
         assert head["ServerSideEncryption"] == "aws:kms"
         assert head.get("SSEKMSKeyId", "").endswith("alias/trail") == bool(kms)
-    assert "As it was made: 5 entries" in manage("verify", "s3://trails/2026/november", "--head", head_of(said))
+    assert "Unchanged: 5 entries" in manage("verify", "s3://trails/2026/november", "--head", head_of(said))
     s3.delete_object(Bucket="trails", Key=names[0])
     assert "audit-000001.jsonl.gz: missing" in refused("verify", "s3://trails/2026/november")
 

@@ -135,7 +135,7 @@ def test_flaws_and_unknown_attributes_are_said(store, reviewer):
 def test_a_key_of_an_unknown_kind_is_said_to_be_one(store, reviewer):
     store.put("IDEMPOTENCY", event("sms:+447700900123:1"))
     text = text_of(reviewer.get(event_url("sms:+447700900123:1")))
-    assert "A key of a kind that the console does not know" in text
+    assert "A kind of key that the console does not know" in text
     assert "7700900123" not in text
 
 

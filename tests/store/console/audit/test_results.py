@@ -122,7 +122,7 @@ def test_a_denial_is_refused_whatever_is_stored(result):
     denied = {"conversation_id": "STAFF#aiko.mori", "action_type": "staff.denied", "actor": "aiko.mori"}
     shown = row(**denied, result=result)
     assert (shown.outcome, shown.tone) == ("refused", "bad")
-    assert shown.sentence == "aiko.mori was refused what the role does not allow"
+    assert shown.sentence == "aiko.mori tried something that the role does not allow"
     assert outcome_of(entry(**denied, result=result)) == "failed"
 
 

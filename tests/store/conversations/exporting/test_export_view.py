@@ -347,7 +347,7 @@ def test_without_a_trail_nothing_is_exported(bare_store):
     put_conversation(bare_store)
     answer = signed_in(auditor()).post(address(OF_COMPANY), {"format": "csv"})
     assert answer.status_code == 503
-    assert "Lists can be exported only with an entry in the trail." in unescape(answer.content.decode())
+    assert "Lists can be exported only if the trail can record it." in unescape(answer.content.decode())
 
 
 def test_the_access_log_counts_it_for_the_person_the_conversation_and_the_customer(store):

@@ -284,7 +284,7 @@ def test_a_conversation_that_is_gone_is_closed_as_unknown(store, eleven_minutes_
     assert "1 open" in reconcile()
     eleven_minutes_later()
     assert "1 unknown" in reconcile()
-    assert results(store) == {intent.action_id: "unknown: nothing tells any more whether it took effect"}
+    assert results(store) == {intent.action_id: "unknown: it can no longer be determined whether it took effect"}
     assert store.all("CONVERSATIONS") == []
 
 

@@ -302,7 +302,7 @@ def test_the_cost_report_says_what_is_left(store):
         "November against the budget",
         "$62.50",
         "$100.00",
-        "Left of the budget",
+        "Left in the budget",
         "$37.50",
         "62% of the budget",
     ):

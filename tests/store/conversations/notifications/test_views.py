@@ -275,7 +275,7 @@ def test_the_secret_is_shown_when_asked_for_and_not_before_or_after(store, lead)
 
 def test_a_new_secret_is_made_of_what_was_seen(store, lead):
     made = add()
-    assert "For 24 hours, the previous one signs too." in text_of(press(lead, made, "renew"))
+    assert "For 24 hours, notifications are signed with the previous one too." in text_of(press(lead, made, "renew"))
     new, old = found(made.id).secrets
     assert old == made.secrets[0]
     assert "Somebody else has just changed this destination" in text_of(press(lead, made, "renew"), 409)

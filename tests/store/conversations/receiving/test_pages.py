@@ -111,7 +111,7 @@ def test_the_page_says_why_a_conversation_is_here_and_where_messages_go(store):
     page = page_of(signed_in(member()))
     assert "One of the project's rules sends this customer's replies to people." in page
     assert "All go to people" in page
-    assert "Those of 2 listed senders wait for approval, others go straight to the AI" in page
+    assert "Messages from 2 listed senders wait for approval; others go straight to the AI" in page
 
 
 @pytest.mark.parametrize(

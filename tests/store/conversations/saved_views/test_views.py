@@ -162,7 +162,7 @@ def test_a_name_that_is_taken_is_told_and_stays_in_the_form(agent):
     agent.post(SAVE, {"name": "Mine"})
     answer = agent.post(SAVE + "&waited=1h", {"name": "mine"})
     assert answer.status_code == 409
-    assert "There is a view of this name already. Choose another name." in read(answer)
+    assert "A view with this name already exists. Choose another name." in read(answer)
     assert 'value="mine"' in read(answer)
     assert "waiting over an hour" in read(answer)
     assert agent.post(SAVE, {"name": ""}).status_code == 422
@@ -206,7 +206,7 @@ def test_a_view_is_renamed_and_deleted(agent):
     # The old address, from another tab.
     assert agent.get(url).status_code == 404
     late = agent.post(url, {"name": "x", "version": "1"}, follow=True)
-    assert "This view no longer exists, or it has another name by now." in read(late)
+    assert "This view was deleted or renamed." in read(late)
     url = change_url(agent.get("/views/"))
     answer = agent.post(url, {"name": "", "delete": "1", "version": version(agent.get(url))}, follow=True)
     assert "The view is deleted." in read(answer)

@@ -69,7 +69,7 @@ def test_the_holder_has_a_box_and_no_links_to_own_applications(client):
     assert "Reply over WhatsApp" in box
     assert "<textarea" in box
     assert 'maxlength="1600"' in box
-    assert "Reply until" in box
+    assert "You can reply until" in box
     assert "How to answer" not in text
     revealed = client.post(url("conversation-reveal"), **HTMX).content.decode()
     assert "wa.me" not in revealed

@@ -120,7 +120,7 @@ def test_without_a_trail_nothing_personal_is_shown_and_nothing_done(notes):
         assert "900123" not in text_of(client.get(NOTE))
         answer = client.post(STRIKE, {"seen": HOSTILE})
         assert answer.status_code == 503
-        assert "only with an entry in the trail" in text_of(answer)
+        assert "only if the trail can record it" in text_of(answer)
         assert notes.get("NOTES", **KEY)["noted_text"] == HOSTILE
     finally:
         notes.create_tables("AUDIT")

@@ -70,7 +70,7 @@ def test_a_deleted_tenant_is_asked_for_nothing_more(store, olga):
     assert "/readiness/" not in body(olga.get("/tenants/"))
     gone = olga.get("/tenants/outlocks/readiness/")
     assert gone.status_code == 404
-    assert "Nothing makes it ready again." in body(gone)
+    assert "The platform deleted this tenant, so it has no readiness list." in body(gone)
 
 
 def test_clashes_are_told_by_name_within_scope_only(store, olga, aiko):

@@ -138,7 +138,7 @@ def test_findings_name_file_and_line():
         f"{FILES[1]}, line 2: it has 2 lines instead of 3: cut off, or added to"
     ]
     assert words(with_lines(files, FILES[0], [*first[:2], first[1], first[2]]))[0] == (
-        f"{FILES[0]}, line 3: entry 2 stands where entry 3 should be: moved, or twice"
+        f"{FILES[0]}, line 3: entry 2 is where entry 3 should be: it was moved or repeated"
     )
     assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]]))[0] == (
         f"{FILES[0]}, line 2: this is not a line of an archive"
@@ -154,7 +154,7 @@ def test_findings_name_file_and_line():
 def test_without_its_manifest_nothing_verifies():
     files = archive()
     del files[manifest.NAME]
-    assert words(files) == ["manifest.json: missing: this is no archive, or its export was interrupted"]
+    assert words(files) == ["manifest.json: missing: this is not an archive, or its export was interrupted"]
 
 
 def test_an_export_that_breaks_off_leaves_no_manifest():
@@ -255,7 +255,7 @@ def test_an_archive_made_anew_with_the_very_key_is_found_by_its_head():
     shorter = archive(11)
     assert words(shorter) == []
     assert words(shorter, noted) == [
-        "manifest.json: its head is not the one that was given: another archive, or made anew"
+        "manifest.json: its head is not the one given with --head: this is another archive, or it was made again"
     ]
 
 

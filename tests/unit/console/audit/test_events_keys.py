@@ -126,7 +126,7 @@ def test_a_key_that_lacks_a_part_says_so(key, parts):
     decoded = decode(key)
     assert [(part.label, part.shown) for part in decoded.parts] == parts
     assert not decoded.complete
-    assert "not as the schema writes it" in decoded.description
+    assert "with a key that does not match the schema" in decoded.description
     assert decoded.shown == key
 
 

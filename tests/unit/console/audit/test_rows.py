@@ -37,7 +37,7 @@ def row(**attributes):
         ({"action_type": "escalate", "action_payload_redacted": '{"reason": "angry"}'}, "Escalated: angry"),
         (
             {"action_type": "recipient.revealed", "actor": "amira.haddad"},
-            "Amira Haddad looked at the recipient in full",
+            "Amira Haddad revealed the recipient",
         ),
         (
             {

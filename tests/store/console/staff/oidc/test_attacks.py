@@ -225,7 +225,7 @@ def test_person_who_says_no_at_the_provider_is_told_so(store, provider, client):
     answer = come(client, "/sign-in/company/?next=/queue/")
     page = answer.content.decode()
     assert answer.status_code == 403
-    assert "said no" in page
+    assert "Your company did not let you sign in" in page
     assert "private" not in page
     assert 'href="/sign-in/company/?next=%2Fqueue%2F"' in page
     assert_nobody_signed_in(store, client)

@@ -198,7 +198,7 @@ def test_sign_in_while_the_store_fails_is_503_and_no_session(store, provider, cl
     with faults.fail_before("TransactWriteItems"):
         answer = client.get(path)
     assert answer.status_code == 503
-    assert "The database did not answer. Nobody was signed in. Start again" in answer.content.decode()
+    assert "The database did not answer. You were not signed in. Start again" in answer.content.decode()
     assert client.cookies["company-sign-in"].value == ""
     assert "session" not in client.cookies
     assert len(store.all("STAFF_SESSIONS")) == before

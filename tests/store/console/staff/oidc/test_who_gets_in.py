@@ -449,7 +449,7 @@ def test_scope_that_cannot_be_read_opens_nothing(store, provider, client, settin
     before = account(store)["scope"]
     settings.OIDC_SCOPE_CLAIM = "companies"
     provider.person["companies"] = claim
-    assert_refused(store, come(client), "what it says about your companies")
+    assert_refused(store, come(client), "could not read which companies you belong to")
     assert account(store)["scope"] == before
     assert "session" not in client.cookies
 
@@ -476,7 +476,7 @@ def test_id_alone_in_the_claim_means_what_the_account_has_of_it(store, provider,
     assert come(client).status_code == 302
     assert account(store)["scope"] == entries
     provider.person["companies"] = ["ci-1", "ci-2"]
-    assert_refused(store, come(Client()), "what it says about your companies")
+    assert_refused(store, come(Client()), "could not read which companies you belong to")
     assert account(store)["scope"] == entries
 
 

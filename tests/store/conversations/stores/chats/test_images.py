@@ -142,7 +142,7 @@ def test_without_the_index_the_list_says_so(bare_store):
     page = by_prompt()
     assert page.rows == ()
     assert page.notices == (
-        "Images could not be found by their prompt: the index PromptGlobalIndex is not there in this environment.",
+        "Images could not be found by their prompt: the index PromptGlobalIndex is missing in this environment.",
     )
 
 

@@ -154,7 +154,7 @@ def test_an_image_that_is_gone_is_a_flagged_row_and_a_failing_table_a_notice(sto
 @pytest.mark.parametrize("kind", ["chats", "images"])
 def test_without_the_index_the_list_says_so_and_a_fault_is_an_error(bare_store, kind):
     page = listing(kind, USER)
-    assert page.notices == ("The chats over time could not be read: the table Chats is not there in this environment.",)
+    assert page.notices == ("The chats over time could not be read: the table Chats is missing in this environment.",)
     presence.forget()
     create(bare_store, "CHATS", GlobalSecondaryIndexes=gsis("CHATS", "UserConverationGlobalIndex"))
     page = listing(kind, USER)

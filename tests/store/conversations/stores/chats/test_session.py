@@ -371,8 +371,8 @@ def test_a_hundred_images_are_one_call(store):
 @pytest.mark.parametrize(
     ("table", "notice"),
     [
-        ("SESSIONS", "Whether it still runs could not be read: the database did not answer."),
-        ("CHATS", "Who wrote when could not be read: the database did not answer."),
+        ("SESSIONS", "The state of the session could not be read: the database did not answer."),
+        ("CHATS", "The senders and times of the messages could not be read: the database did not answer."),
         ("CHAT_MESSAGES", "The texts could not be read: the database did not answer."),
         ("IMAGE_RESPONSES", "The images could not be read: the database did not answer."),
     ],
@@ -410,7 +410,7 @@ def test_one_absent_table_is_named(bare_store, table):
     # Without Chats nobody knows of an image.
     assert messages(page)
     [notice] = page.notices
-    assert "is not there in this environment" in notice
+    assert "is missing in this environment" in notice
 
 
 @pytest.mark.parametrize("table", ["SESSIONS", "CHATS", "CHAT_MESSAGES"])

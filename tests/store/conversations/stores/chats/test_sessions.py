@@ -291,7 +291,7 @@ def test_without_sessions_the_chats_are_listed_and_nobody_claims_that_they_ended
     with faults.fail_before("Query", table_key="SESSIONS", times=faults.ALWAYS):
         page = sessions()
     assert states(page) == [(str(begun), "not known")]
-    assert page.notices[0].startswith("Which sessions still run could not be read: the database did not answer.")
+    assert page.notices[0].startswith("The running sessions could not be read: the database did not answer.")
 
 
 def test_without_chats_running_sessions_are_listed(store):
@@ -307,13 +307,13 @@ def test_absent_tables_and_indexes_are_said_by_name(bare_store):
     bare_store.put("SESSIONS", session())
     page = sessions()
     assert len(page.rows) == 1
-    assert page.notices == ("Earlier sessions could not be read: the table Chats is not there in this environment.",)
+    assert page.notices == ("Earlier sessions could not be read: the table Chats is missing in this environment.",)
     presence.forget()
     create(bare_store, "CHATS", GlobalSecondaryIndexes=gsis("CHATS", "UserConverationGlobalIndex"))
     bare_store.put("CHATS", event(5, ago(days=2, hours=1)))
     page = sessions()
     assert page.notices == (
-        "Earlier sessions could not be read: the index UserConverationGlobalIndex is not there in this environment.",
+        "Earlier sessions could not be read: the index UserConverationGlobalIndex is missing in this environment.",
     )
     assert fact(page, "Last message").value.startswith("2 d ")
 

@@ -92,7 +92,7 @@ def test_agents_see_what_helps_to_answer_and_others_how_it_is_stored_too(store):
         "Hand-off as stored",
         "Index: our email",
         "hand_off_to_human",
-        "Not as the schema",
+        "Differs from the schema",
     )
     agents = html.unescape(signed_in(member()).get(url_of(item)).content.decode())
     rail = agents[agents.index('class="side"') : agents.index('class="main"')]

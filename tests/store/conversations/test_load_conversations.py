@@ -133,7 +133,7 @@ def test_a_load_that_breaks_off_is_failed_in_the_trail_and_goes_on_when_repeated
     lines = [line(plain(request_id=f"r{number}")) for number in range(3)]
     with faults.fail_before("PutItem", nth=2, table_key="CONVERSATIONS"):
         _, err = load(tmp_path / "f.jsonl", *lines)
-    assert "loading the file again goes on" in err
+    assert "Load the file again to continue" in err
     assert [entry["result"] for entry in store.all("AUDIT")] == ["failed: StoreUnavailable"]
     out, _ = load(tmp_path / "f.jsonl", *lines)
     assert "2 loaded, 1 already there, 0 refused." in out

@@ -221,7 +221,7 @@ def test_a_rule_asked_when_the_customer_wrote_and_not_when_the_message_was_recei
 
 def test_a_time_that_only_bounds_the_wait_says_so():
     hand_off = HandOff(WAITING, flag=True, requested_at=minutes(10), wait_at_least=True)
-    assert "at the latest" in story_of([], hand_off, "x").events[0].detail
+    assert "or earlier" in story_of([], hand_off, "x").events[0].detail
 
 
 def test_what_did_not_succeed_did_not_happen():

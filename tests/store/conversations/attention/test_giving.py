@@ -233,7 +233,7 @@ def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
     assert told_to("ana") == []
     perform(form(A.TAKE), BEN)
     assert "hand_off_group" not in stored(store)
-    with pytest.raises(Invalid, match="no such group"):
+    with pytest.raises(Invalid, match="group no longer exists"):
         perform(form(A.HAND_OVER), BEN, reason="x", to="gone")
 
 

@@ -341,7 +341,7 @@ def test_only_the_status_of_a_service_that_gave_up_is_changed(store, replies, ca
 @pytest.mark.parametrize("messages", [[], ANSWERED, [{"role": "user", "content": None}, {"message_id": "x"}, "junk"]])
 def test_where_nothing_is_kept_the_ai_cannot_be_asked(store, replies, messages):
     attention(store, "failed", conversation_status="failed_unknown", messages=messages)
-    with pytest.raises(Invalid, match="Take the conversation over"):
+    with pytest.raises(Invalid, match="Take over the conversation"):
         leave_to_ai(form(LEAVE), ANA)
     assert stored(store)["conversation_status"] == "failed_unknown"
     assert told(replies) == due(store) == trail(store) == []
@@ -351,7 +351,7 @@ def test_what_has_gone_on_is_not_asked_again(store, failed):
     intent = form(LEAVE)
     attention(store, "failed", conversation_status="reply_sent", messages=[*ANSWERED, ASKED])
     store.update("CONVERSATIONS", KEY, hand_off_attention=None)
-    with pytest.raises(Invalid, match="has gone on"):
+    with pytest.raises(Invalid, match="has already continued"):
         leave_to_ai(intent, ANA)
     assert told(failed) == due(store) == []
 

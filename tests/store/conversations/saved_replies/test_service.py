@@ -167,7 +167,7 @@ def test_two_hundred_of_each_owner_are_the_most(store):
     full = of_staff(ANA)
     items = [{"pk": full.partition, "sk": f"{n:032x}", "name": f"N{n}", "text": "T"} for n in range(MOST)]
     store.put_all("CONSOLE", items)
-    with pytest.raises(Invalid, match="There are 200 saved replies already"):
+    with pytest.raises(Invalid, match="You can have up to 200 saved replies"):
         service.add(new_token(full), "One more", TEXT, ANA)
     assert len(service.listed(full, ANA)) == len(saved(store)) == MOST
     added(of_staff(BEN), BEN)

@@ -117,7 +117,7 @@ def test_a_full_owner_is_told_and_loses_nothing(store, monkeypatch):
     monkeypatch.setattr(service, "MOST", 2)
     own("one")
     own("two")
-    with pytest.raises(Invalid, match="There are 2 views already"):
+    with pytest.raises(Invalid, match="You can have up to 2 views here"):
         own("three")
     # The same form again is no error.
     own("two")

@@ -211,7 +211,7 @@ def test_a_view_is_renamed_and_deleted(agent):
     answer = agent.post(url, {"name": "", "delete": "1", "version": version(agent.get(url))}, follow=True)
     assert "The view is deleted." in read(answer)
     assert "No views yet" in read(answer)
-    assert "no longer exists" in read(agent.post(url, {"delete": "1", "version": "1"}, follow=True))
+    assert "was deleted or renamed" in read(agent.post(url, {"delete": "1", "version": "1"}, follow=True))
 
 
 def test_a_lost_race_is_told_and_can_be_sent_again(agent):
@@ -232,7 +232,7 @@ def test_a_full_owner_is_told(agent, monkeypatch):
     agent.post(SAVE, {"name": "one"})
     answer = agent.post(SAVE + "&waited=1h", {"name": "two"})
     assert answer.status_code == 422
-    assert "There are 1 views already" in read(answer)
+    assert "You can have up to 1 views here." in read(answer)
     assert 'value="two"' in read(answer)
 
 

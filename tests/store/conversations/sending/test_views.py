@@ -88,7 +88,7 @@ def test_where_replies_are_not_configured_people_answer_with_their_own_applicati
     settings.OUTBOX_QUEUE_URL = ""
     text = page(client)
     assert "<form" not in box_in(text)
-    assert "you answer with your own applications" in text
+    assert "Answer with your own applications." in text
     revealed = client.post(url("conversation-reveal"), **HTMX).content.decode()
     assert "Opens your own WhatsApp" in revealed
 

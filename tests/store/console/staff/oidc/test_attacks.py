@@ -17,7 +17,7 @@ from tests.support.console.staff.oidc.identity_provider import rsa_key
 pytestmark = pytest.mark.pages
 
 RETURN = "/sign-in/company/return/"
-UNUSABLE = "It gave no answer that this console can use"
+UNUSABLE = "The console got no usable answer"
 UNFINISHED = "This sign-in cannot be finished"
 
 

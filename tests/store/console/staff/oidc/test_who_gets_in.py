@@ -149,7 +149,7 @@ def test_disabled_account_opens_to_nobody(store, provider, no_roles, client, tie
         come(Client())
     services.disable("ada.lovelace", actor=ADMIN)
     before = account(store)
-    assert_refused(store, come(client), "not open to you")
+    assert_refused(store, come(client), "you have no account here that you can use")
     assert account(store) == before
     assert "session" not in client.cookies
     assert failures(store) == ["failed: disabled account"]

@@ -107,7 +107,7 @@ def test_another_key_is_said_as_it_is(bare_store, settings):
     create(bare_store, ("StartedAt", "S"))
     bare_store.put("SESSIONS", session(BEGUN, StartedAt="2026-11-01"))
     bare_store.put("CHATS", event(BEGUN, BEGUN + 1))
-    [notice] = [each for each in sessions().notices if "still run" in each]
+    [notice] = [each for each in sessions().notices if "running sessions" in each]
     assert "Its key is StartedAt (S) and UserId (S)." in notice
     assert "SessionId or TimestampCreated" in notice
     with pytest.raises(TableMissing, match="StartedAt"):
@@ -126,7 +126,7 @@ def test_another_key_is_said_as_it_is(bare_store, settings):
 def test_a_time_that_is_stored_as_text_is_another_key(bare_store):
     create(bare_store, ("TimestampCreated", "S"))
     bare_store.put("SESSIONS", session(BEGUN, TimestampCreated=str(BEGUN)))
-    [notice] = [each for each in sessions().notices if "still run" in each]
+    [notice] = [each for each in sessions().notices if "running sessions" in each]
     assert "Its key is TimestampCreated (S) and UserId (S)." in notice
     [report] = inspect(("SESSIONS",))
     assert "key" in [each.what for each in report.differences]

@@ -159,7 +159,7 @@ def test_without_the_index_the_list_says_so_and_a_fault_is_an_error(bare_store, 
     create(bare_store, "CHATS", GlobalSecondaryIndexes=gsis("CHATS", "UserConverationGlobalIndex"))
     page = listing(kind, USER)
     assert (page.rows, len(page.notices)) == ((), 1)
-    assert "the index UserConverationGlobalIndex is not there" in page.notices[0]
+    assert "the index UserConverationGlobalIndex is missing" in page.notices[0]
     with faults.fail_before("Query", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
         listing(kind, USER)
 

@@ -9,6 +9,7 @@ not calls of these services, and requests that a browser sends for a page (they 
 
 import io
 import json
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -196,3 +197,8 @@ class _Handler(WSGIRequestHandler):
 class _Server(ThreadedWSGIServer):
     # So many may connect at once.
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of a request that failed; a connection that nobody used any more ends without a word."""
+        if not isinstance(sys.exception(), TimeoutError):
+            super().handle_error(request, client_address)

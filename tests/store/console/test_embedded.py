@@ -2,8 +2,10 @@
 
 import http.client
 import json
+import socket
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -155,6 +157,15 @@ def test_connections_are_kept_open(endpoint):
         sockets.add(connection.sock)
     assert len(sockets) == 1
     assert None not in sockets
+
+
+def test_a_connection_that_nobody_uses_ends_without_a_word(monkeypatch, capfd):
+    monkeypatch.setattr("demo.embedded._Handler.timeout", 0.05)
+    with EmbeddedDynamoDB() as embedded:
+        address = urllib.parse.urlsplit(embedded.endpoint)
+        with socket.create_connection((address.hostname, address.port), timeout=10) as silent:
+            assert silent.recv(1) == b""
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("headers", [{"Content-Length": "many"}, {"Transfer-Encoding": "chunked"}])

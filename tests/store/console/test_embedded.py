@@ -159,12 +159,11 @@ def test_connections_are_kept_open(endpoint):
     assert None not in sockets
 
 
-def test_a_connection_that_nobody_uses_ends_without_a_word(monkeypatch, capfd):
+def test_a_connection_that_nobody_uses_ends_without_a_word(endpoint, monkeypatch, capfd):
     monkeypatch.setattr("demo.embedded._Handler.timeout", 0.05)
-    with EmbeddedDynamoDB() as embedded:
-        address = urllib.parse.urlsplit(embedded.endpoint)
-        with socket.create_connection((address.hostname, address.port), timeout=10) as silent:
-            assert silent.recv(1) == b""
+    address = urllib.parse.urlsplit(endpoint)
+    with socket.create_connection((address.hostname, address.port), timeout=10) as silent:
+        assert silent.recv(1) == b""
     assert capfd.readouterr().err == ""
 
 

@@ -43,10 +43,9 @@ TOPICS = (
             "The other tabs show what needs attention, what you hold, and what colleagues hold. An open "
             "queue updates itself.",
             (
-                "Only one person can take a conversation. If a colleague takes it before you, the console tells "
-                "you who. The customer's "
-                "waiting time continues until you hand back. Release returns the conversation to the queue with that "
-                "time."
+                "Only one person can take a conversation. If a colleague takes it before you, the console tells you "
+                "who. The customer's waiting time continues until you hand back. Release returns the conversation to "
+                "the queue with that time."
             ),
             (
                 "Hand back when the AI can continue, and leave a note for the next person. Overridden means the "
@@ -294,9 +293,8 @@ TOPICS = (
         "yourself",
         "Your account, and what is recorded",
         (
-            "On your account page you can choose the time zone of all times, change your password, set up a "
-            "second factor, and "
-            "see and end your sessions. Hover over a time for the exact UTC.",
+            "On your account page you can choose the time zone of all times, change your password, set up a second "
+            "factor, and see and end your sessions. Hover over a time for the exact UTC.",
             (
                 "These are recorded with your name: changes, transcripts you open, what you reveal and export, "
                 "signing in, and what you were refused. What you type into a search is never in an address or a log."

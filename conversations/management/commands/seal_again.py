@@ -45,8 +45,7 @@ class Command(ConsoleCommand):
         if left:
             raise CommandError(
                 f"{left:,} could not be sealed again. If they changed in the meantime, run this again. If they "
-                "cannot be "
-                "read, put the key that sealed them into SECRET_KEY_FALLBACKS, or set them up again."
+                "cannot be read, put the key that sealed them into SECRET_KEY_FALLBACKS, or set them up again."
             )
 
 

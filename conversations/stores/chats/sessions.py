@@ -184,11 +184,8 @@ def _row(listed: Listed, user_id: str, staff: Staff) -> RecordRow:
 
 
 def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEvent]) -> tuple[Fact, ...]:
-    note = (
-        "the SHA-256 digest of a phone number"
-        if is_digest(user_id)
-        else ("not a SHA-256 digest, which the schema requires")
-    )
+    digest = "the SHA-256 digest of a phone number"
+    note = digest if is_digest(user_id) else "not a SHA-256 digest, which the schema requires"
     user = Fact("User", short(user_id), mono=True, note=note)
     if latest.error is not None:
         return (user,)

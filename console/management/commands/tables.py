@@ -108,7 +108,7 @@ class Command(ConsoleCommand):
                 f"Other services create {', '.join(absent)}. Print a template of those that you name: "
                 "manage.py tables check --cloudformation --only KEY …"
             )
-        if changed := [report.key for report in others if report.key not in absent]:
+        if changed := [report.key for report in others if report.state != "absent"]:
             self.stdout.write(
                 f"Other services own {', '.join(changed)}. Print the changes for their owners: "
                 "manage.py tables check --cloudformation"

@@ -1,6 +1,7 @@
 """The work beside the web servers: each part can run alone, and all of them in one process, in a thread each."""
 
 import logging
+import os
 import signal
 import threading
 from collections import Counter
@@ -43,6 +44,7 @@ SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(mi
 SHARE = 100
 # What is due every so often is late after so many times that.
 LATE_AFTER = 3
+ENDING = (signal.SIGTERM, signal.SIGINT)
 
 Part = Receiver | Sender | LeasedWorker
 
@@ -279,17 +281,38 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
 
 @contextmanager
 def until_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread."""
+    """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread.
+
+    A thread sets it, told through a pipe. A handler would run in the main thread, which nothing wakes from its wait
+    where the system gave the signal to another one, and which may just then hold the lock of the event.
+    """
     ended = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield ended
         return
-    before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGTERM, signal.SIGINT)}
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    listener = threading.Thread(target=_listen, args=(reader, ended), name="signals", daemon=True)
+    # Signals that Python handles are written to the pipe, whichever thread gets them.
+    before = {each: signal.signal(each, lambda *_: None) for each in ENDING}
+    woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    listener.start()
     try:
         yield ended
     finally:
+        signal.set_wakeup_fd(woken)
         for each, handler in before.items():
             signal.signal(each, handler)
+        os.close(writer)
+        listener.join()
+        os.close(reader)
+
+
+def _listen(reader: int, ended: threading.Event) -> None:
+    """Set `ended` with the first of the signals that end work; without one, until the pipe is closed."""
+    while number := os.read(reader, 1):
+        if number[0] in ENDING:
+            ended.set()
 
 
 @contextmanager

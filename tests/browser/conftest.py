@@ -1,10 +1,7 @@
 """The demo in a process of its own, and chromium: what a person does, in a real browser."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from console.staff.models import StaffAccount
 from tests import people
 from tests.browser.hostile import Visitor
+from tests.support.processes import running_demo
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # The one without a window of its own takes a third less of the processor.
@@ -34,8 +32,7 @@ ARGUMENTS = [
 class Demo:
     """A running `manage.py demo --json`: its addresses and sign-ins."""
 
-    def __init__(self, process: "subprocess.Popen[str]", told: dict) -> None:
-        self.process = process
+    def __init__(self, told: dict) -> None:
         self.url: str = told["url"]
         self.staff: dict[str, dict[str, str]] = told["staff"]
         self.tables: dict[str, str] = told["tables"]
@@ -46,28 +43,6 @@ class Demo:
         self.provider: str = told["provider"]
         self.provider_account: str = told["provider_account"]
         self.provider_token: str = told["provider_token"]
-
-
-@contextmanager
-def running_demo(**environment: str) -> Iterator[Demo]:
-    """A demo on a free port, with these settings besides its own."""
-    inherited = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=inherited | environment,
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line, "the demo did not start"
-    try:
-        yield Demo(process, json.loads(line))
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
 
 
 @contextmanager
@@ -102,8 +77,8 @@ def pages(browser: Browser, problems: list[str] | None = None) -> Iterator[Calla
 @pytest.fixture(scope="session")
 def demo() -> Iterator[Demo]:
     """One demo for all browser tests of a run."""
-    with running_demo() as demo:
-        yield demo
+    with running_demo() as told:
+        yield Demo(told)
 
 
 @pytest.fixture(scope="session")

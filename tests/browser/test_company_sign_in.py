@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Demo, pages, running_demo
+from tests.browser.conftest import Demo, pages
 from tests.browser.looks import LOOKS, check_look
 from tests.support.console.staff.oidc.identity_provider import IdentityProvider
+from tests.support.processes import running_demo
 
 SHOWN = {look: LOOKS[look] for look in ("light", "light-360", "dark-360")}
 
@@ -33,7 +34,8 @@ def company_demo(provider: IdentityProvider) -> Iterator[Demo]:
         OIDC_ROLE_CLAIM="groups",
         OIDC_ROLES="console-agents=agent",
         OIDC_SCOPE_CLAIM="companies",
-    ) as demo:
+    ) as told:
+        demo = Demo(told)
         provider.redirect_uris = {f"{demo.url}/sign-in/company/return/"}
         yield demo
 

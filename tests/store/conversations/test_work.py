@@ -2,15 +2,12 @@
 
 import io
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -35,6 +32,7 @@ from conversations.work import (
     message_sweep,
     reconciler,
     run_all,
+    until_signal,
 )
 from tests import faults
 from tests.store.conversations.indexer.test_worker import Clock
@@ -42,8 +40,8 @@ from tests.store.conversations.receiving.test_handling import body, left_undone,
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
 from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
 from tests.support.conversations.indexer.kit import indexed
+from tests.support.processes import running
 
-ROOT = Path(__file__).resolve().parents[3]
 INSIGHT = "insight, the walk of threads, the walk of chats, the walk of middleware, the walk of tenants"
 EVERYTHING = (
     "Running: the indexer, the timers, the receiver of the hand-off queue, the receiver of the stage table, "
@@ -86,23 +84,14 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
 def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, receiver, settings):  # noqa: F811
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
     put(store, hand_off_to_human=True, auto_queue_reply_message=True)
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "work"],
-        cwd=ROOT,
-        env=store.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    first = process.stdout.readline()
-    try:
+    with running("work", environment=store.environment()) as process:
+        first = process.stdout.readline()
         until(lambda: (store.get("CONSOLE", pk=STAGE, sk=LEASE) or {}).get("owner"))
         stage(store, "1")
         until(lambda: rows(store))
         until(lambda: indexed(store)["waiting"])
         leases = ["INDEXER", STAGE, MESSAGE_SWEEP, RECONCILE]
         until(lambda: all((store.get("CONSOLE", pk=each, sk=LEASE) or {}).get("owner") for each in leases))
-    finally:
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=40)
     assert process.returncode == 0, rest
@@ -113,6 +102,33 @@ def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, recei
     )
     assert rest.endswith("Ended.\n")
     assert not [each for each in leases if "owner" in store.get("CONSOLE", pk=each, sk=LEASE)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_another_thread_gets_ends_them_too(number):
+    before = signal.getsignal(number)
+
+    def get_it() -> None:
+        got_by.append(threading.get_ident())
+        signal.pthread_kill(got_by[0], number)
+
+    got_by: list[int] = []
+    with until_signal() as ended:
+        threading.Timer(0.2, get_it).start()
+        assert ended.wait(20)
+    assert got_by != [threading.main_thread().ident]
+    assert signal.getsignal(number) is before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_other_signals_end_nothing():
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        with until_signal() as ended:
+            signal.raise_signal(signal.SIGUSR1)
+            assert not ended.wait(0.2)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_one_part_that_fails_ends_no_other_and_is_tried_again(caplog):

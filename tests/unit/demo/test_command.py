@@ -2,41 +2,28 @@
 
 import base64
 import json
-import os
-import subprocess
-import sys
 import time
 import urllib.request
 from datetime import UTC, datetime
-from pathlib import Path
 
 import botocore.session
 import pytest
 
 from console.schema.tables import TABLES
-
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
+from tests.support.processes import running_demo
 
 
 @pytest.fixture(scope="module")
 def demo():
-    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     # What a developer's shell may hold must not reach into the demo.
-    environment |= {"CONSOLE_ENV": "prod", "TABLE_AUDIT": "audit-prod", "DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}
-    environment |= {"SQS_ENDPOINT": "http://127.0.0.1:9", "HANDOFF_QUEUE_URL": "http://127.0.0.1:9/1/handoff-prod"}
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    line = process.stdout.readline()
-    assert line, process.stderr.read()
-    yield json.loads(line)
-    process.terminate()
-    process.communicate(timeout=10)
+    with running_demo(
+        CONSOLE_ENV="prod",
+        TABLE_AUDIT="audit-prod",
+        DYNAMODB_ENDPOINT="http://127.0.0.1:9",
+        SQS_ENDPOINT="http://127.0.0.1:9",
+        HANDOFF_QUEUE_URL="http://127.0.0.1:9/1/handoff-prod",
+    ) as told:
+        yield told
 
 
 def client_of(told, service="dynamodb"):

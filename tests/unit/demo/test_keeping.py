@@ -1,41 +1,27 @@
 """`manage.py demo --keep DIR`: the data of one run is there in the next; without DynamoDB Local, a plain refusal."""
 
-import json
 import os
 import subprocess
 import sys
 import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
-
-
-def command(*options: str) -> list[str]:
-    return [sys.executable, "manage.py", "demo", "--port", "0", "--json", *options]
+from tests.support.processes import ROOT, running_demo
 
 
 def refusal(*options: str, **environment: str) -> str:
     ran = subprocess.run(
-        command(*options), cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+        [sys.executable, "manage.py", "demo", "--port", "0", "--json", *options],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert ran.returncode != 0
     assert "Traceback" not in ran.stderr
     return ran.stderr
-
-
-@contextmanager
-def running(*options: str):
-    process = subprocess.Popen(command(*options), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        yield json.loads(line)
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
 
 
 @pytest.mark.slow
@@ -62,7 +48,7 @@ def test_what_was_changed_is_there_in_the_next_run(tmp_path):
     from demo.dynamodb_local import plain_client
 
     folder = str(tmp_path / "kept")
-    with running("--dynamodb-local", "--keep", folder) as first:
+    with running_demo("--dynamodb-local", "--keep", folder) as first:
         table = first["tables"]["CONSOLE"]
         client = plain_client(first["dynamodb_endpoint"])
         client.put_item(TableName=table, Item={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
@@ -71,7 +57,7 @@ def test_what_was_changed_is_there_in_the_next_run(tmp_path):
         assert received >= 5
         # As in a folder of an earlier version.
         client.delete_table(TableName=first["tables"]["CONVERSATIONS_STAGE"])
-    with running("--dynamodb-local", "--keep", folder) as second:
+    with running_demo("--dynamodb-local", "--keep", folder) as second:
         client = plain_client(second["dynamodb_endpoint"])
         assert "Item" in client.get_item(TableName=table, Key={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
         assert client.scan(TableName=second["tables"]["CONVERSATIONS"], Select="COUNT")["Count"] == key
@@ -79,6 +65,6 @@ def test_what_was_changed_is_there_in_the_next_run(tmp_path):
         assert second["tables"]["CONVERSATIONS_STAGE"] in client.list_tables()["TableNames"]
         sqs = plain_client(second["sqs_endpoint"], "sqs")
         assert set(sqs.list_queues()["QueueUrls"]) == set(second["queues"].values())
-        with urllib.request.urlopen(f"{second['url']}/readyz") as answer:
+        with urllib.request.urlopen(f"{second['url']}/readyz", timeout=20) as answer:
             assert answer.status == 200
     assert (tmp_path / "kept" / "demo.json").stat().st_mode & 0o077 == 0

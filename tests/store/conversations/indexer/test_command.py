@@ -2,10 +2,8 @@
 
 import io
 import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
+from contextlib import nullcontext
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,8 +13,8 @@ from conversations.indexer.health import read_health
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put
 from tests.support.conversations.indexer.kit import indexed, times
+from tests.support.processes import running
 
-ROOT = Path(__file__).resolve().parents[4]
 T1 = "2026-01-31T10:01:00.000Z"
 
 
@@ -76,19 +74,12 @@ def test_a_senseless_interval_is_refused(store, interval):
 @pytest.mark.slow
 def test_a_signal_ends_the_worker_and_gives_the_lease_back(store):
     put(store, hand_off_to_human=True, updated_at=T1)
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "index_handoffs", "--interval", "0.2"],
-        cwd=ROOT,
-        env=store.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    # The second line comes when the sweep is over.
-    told = [process.stdout.readline(), process.stdout.readline()]
-    assert store.get("CONSOLE", pk="INDEXER", sk="LEASE")["owner"]
-    process.send_signal(signal.SIGTERM)
-    rest, _ = process.communicate(timeout=30)
+    with running("index_handoffs", "--interval", "0.2", environment=store.environment()) as process:
+        # The second line comes when the sweep is over.
+        told = [process.stdout.readline(), process.stdout.readline()]
+        assert store.get("CONSOLE", pk="INDEXER", sk="LEASE")["owner"]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=30)
     assert process.returncode == 0, [*told, rest]
     assert told[0].startswith("Indexing by stream")
     assert told[1].startswith("Swept the table: 1 read, 1 repaired")
@@ -110,7 +101,9 @@ def test_a_worker_waits_at_its_start_for_a_database_that_does_not_answer(store, 
                 self.set()
             return self.is_set()
 
-    monkeypatch.setattr("conversations.management.commands.index_handoffs.threading.Event", Ended)
+    monkeypatch.setattr(
+        "conversations.management.commands.index_handoffs.running", lambda *_, **__: nullcontext(Ended())
+    )
     with faults.fail_before("DescribeTable", times=7):
         call_command("index_handoffs", stdout=said)
     assert said.getvalue().startswith("Waiting for the database: The database did not answer.\n")

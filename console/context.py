@@ -1,4 +1,4 @@
-"""The context of every page: environment banner, navigation by permission, who is signed in."""
+"""The context of every page: environment banner, read-only note, navigation by permission, who is signed in."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 from console.permissions import Permission, Staff
 from console.schema.environments import DEVELOPMENT, PRODUCTION
-from console.trail.recording import read_only_reason
+from console.store.connection import known_absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,18 @@ def environment() -> Environment:
     tone = "production" if is_production else "development" if name in DEVELOPMENT else "other"
     label = "PRODUCTION: real customers" if is_production else f"{name} environment"
     return Environment(name, label, tone, is_production)
+
+
+def read_only_reason() -> str:
+    """Why nothing can be changed in this environment, as far as is known without a read; "" if nothing is wrong."""
+    if known_absent("AUDIT"):
+        return (
+            "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
+            "reveal or change anything."
+        )
+    if known_absent("IDEMPOTENCY"):
+        return "Read-only: this environment has no table of idempotency records. You cannot change anything."
+    return ""
 
 
 def navigation(path: str, staff: Staff) -> list[NavItem]:

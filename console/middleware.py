@@ -1,7 +1,10 @@
-"""Around every request: headers, a budget for DynamoDB, pages for the console's errors, and the guard of every route.
+"""Around every request: its id and line in the log, headers, a budget for DynamoDB, pages for errors, and the guard.
 
 The guard lets nobody in unless the view declares who may call it (see `console.access`). Uploaded files are dropped."""
 
+import logging
+import re
+import secrets
 import time
 from collections.abc import Callable
 from datetime import UTC, tzinfo
@@ -24,18 +27,27 @@ from console import health
 from console.access import StaffRequest
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError, Forbidden
+from console.logs import NOTHING_TO_MASK
 from console.permissions import Staff
 from console.staff import sessions
 from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
 from console.store.calls import Budget, RequestCost, budget, recent_costs
-from console.telemetry import exposition
-from console.telemetry.context import current_request
+from console.telemetry import exposition, metrics
+from console.telemetry.context import STATIC, ObservedRequest, answering, current_request
+
+request_log = logging.getLogger("console.request")
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # Requests that a page sends by itself carry this header and do not keep a session alive.
 POLL_HEADER = "X-Poll"
+# Given to each request, and back with its answer.
+REQUEST_ID_HEADER = "X-Request-ID"
+# As proxies make them, nginx and Envoy among them; nobody's number or address looks like this.
+_REQUEST_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+# Answered every few seconds, for machines.
+UNOBSERVED = frozenset({"/healthz", "/readyz", "/metrics"})
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
     for feature in (
@@ -49,6 +61,58 @@ PERMISSIONS_POLICY = ", ".join(
         "browsing-topics",
     )
 )
+
+
+def observed(get_response: GetResponse) -> GetResponse:
+    """Give each request its id, which goes back as a header, and tell of it when it is answered."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.path_info in UNOBSERVED:
+            return get_response(request)
+        started = time.perf_counter()
+        current = ObservedRequest(_request_id(request), request)
+        with answering(current):
+            response = get_response(request)
+            response.headers[REQUEST_ID_HEADER] = current.id
+            _log(current, response, time.perf_counter() - started)
+        return response
+
+    return middleware
+
+
+def _request_id(request: HttpRequest) -> str:
+    """The id that our own proxy gave, else a new one: what anybody else sends is never in a log."""
+    given = request.headers.get(REQUEST_ID_HEADER, "") if settings.TRUSTED_PROXIES else ""
+    return given.lower() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+
+
+def _log(current: ObservedRequest, response: HttpResponseBase, seconds: float) -> None:
+    request, status = current.request, response.status_code
+    route = STATIC if isinstance(response, WhiteNoiseFileResponse) else current.route
+    method = request.method or ""
+    is_late = current.spent is not None and current.spent.is_missed
+    metrics.count_request(route, method, status, seconds, is_late=is_late)
+    if not request_log.isEnabledFor(logging.INFO):
+        return
+    staff = getattr(request, "staff", None)
+    calls = [] if current.spent is None else current.spent.calls
+    told: dict[str, Any] = {
+        "method": method if method in metrics.METHODS else "OTHER",
+        "route": route,
+        "role": staff.role.value if staff is not None else "",
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+        "dynamodb_calls": len(calls),
+        "dynamodb_units": round(sum(each.units for each in calls), 1),
+        "dynamodb_ms": round(sum(each.ms for each in calls), 1),
+        "retries": sum(each.retries for each in calls),
+        "throttles": sum(each.throttles for each in calls),
+        "deadline_missed": is_late,
+        "htmx": bool(getattr(request, "htmx", False)),
+        "poll": POLL_HEADER in request.headers,
+    }
+    said = (told["method"], route, status, told["ms"], len(calls))
+    request_log.info("%s %s %d in %s ms, %d calls of DynamoDB", *said, extra=told | {NOTHING_TO_MASK: True})
 
 
 def probes(get_response: GetResponse) -> GetResponse:

@@ -135,7 +135,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     # Around everything: each answer is told of in the log, and counted.
-    "console.telemetry.requests.observed",
+    "console.middleware.observed",
     # Headers around everything: probes, redirects, static files and refusals have them too.
     "console.middleware.response_headers",
     "csp.middleware.CSPMiddleware",

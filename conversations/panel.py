@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
+from console.context import read_only_reason
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.refs import is_digest_of, keyed_digest
-from console.trail.recording import read_only_reason
 from console.trees import text_of
 from conversations.attention.causes import Cause, causes_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent

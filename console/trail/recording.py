@@ -16,7 +16,7 @@ from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Th
 from console.permissions import Staff
 from console.redaction import redact_value
 from console.schema.tables import table_name
-from console.store.connection import known_absent, note_absent, transaction
+from console.store.connection import note_absent, transaction
 from console.store.errors import ConditionFailed
 from console.store.presence import table_ready
 from console.trail.actions import Action, Result
@@ -147,18 +147,6 @@ def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) ->
         logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action_type)
         with transaction() as writes:
             add(writes)
-
-
-def read_only_reason() -> str:
-    """Why nothing can be changed in this environment, as far as is known without a read; "" if nothing is wrong."""
-    if known_absent("AUDIT"):
-        return (
-            "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
-            "reveal or change anything."
-        )
-    if known_absent("IDEMPOTENCY"):
-        return "Read-only: this environment has no table of idempotency records. You cannot change anything."
-    return ""
 
 
 def record_once(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> bool:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from django.conf import settings
 
 from console import clock
+from console.context import read_only_reason
 from console.errors import (
     Conflict,
     ConsoleError,
@@ -25,7 +26,6 @@ from console.errors import (
 from console.permissions import Staff
 from console.store.calls import current_budget
 from console.store.connection import batch_get
-from console.trail.recording import read_only_reason
 from conversations.handoff import (
     HandOffAction,
     Intent,

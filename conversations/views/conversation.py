@@ -15,11 +15,11 @@ from django.views.decorators.http import require_safe
 from console import clock
 from console.access import StaffRequest, requires
 from console.answers import form_on
+from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.trail.actions import conversation_trail
-from console.trail.recording import read_only_reason
 from conversations import presence, services
 from conversations.facts import facts_of
 from conversations.handoff.routing import goes_to_people

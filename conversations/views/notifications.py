@@ -14,11 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
+from console.context import read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.store.calls import parallel
-from console.trail.recording import new_action_id, read_only_reason
+from console.trail.recording import new_action_id
 from conversations.companies import company_named
 from conversations.notifications import deliveries, destinations
 from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues

@@ -17,13 +17,14 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
+from console.context import read_only_reason
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.staff.colleagues import away_now
 from console.store.presence import index_ready
 from console.store.streams import Keyset
-from console.trail.recording import new_action_id, read_only_reason
+from console.trail.recording import new_action_id
 from conversations import presence
 from conversations.companies import companies_for
 from conversations.insight.budgets import reached_budgets

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
+from console.context import read_only_reason
 from console.errors import BadReference, Conflict, NotFound
 from console.permissions import Permission, Staff
-from console.trail.recording import read_only_reason
 from conversations.companies import companies_for
 from conversations.queries import load_row
 from conversations.reading import summary_of

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.context import read_only_reason
 from console.errors import BadReference, ConsoleError, NotFound
 from console.permissions import Permission, Staff
-from console.trail.recording import read_only_reason
 from console.trees import isolated
 from conversations.companies import names_for
 from conversations.queue.form import QueueForm

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import answer, describe_error
+from console.context import read_only_reason
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.store.presence import table_ready
-from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
 from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
+from console.context import read_only_reason
 from console.errors import BadReference, Invalid, NotFound
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of
-from console.trail.recording import read_only_reason
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS

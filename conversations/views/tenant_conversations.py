@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console import clock
 from console.access import StaffRequest, requires
 from console.answers import answer
+from console.context import read_only_reason
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.trail.actions import tenant_trail
-from console.trail.recording import read_only_reason
 from conversations.stores.records import Talk
 from conversations.stores.tenant_conversations import services
 from conversations.stores.tenant_conversations.reading import (

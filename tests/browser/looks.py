@@ -90,6 +90,8 @@ _sound: set[int] = set()
 
 # A picture and axe for each page; the other looks only for whether they scroll sideways, unless ALL_LOOKS is set.
 ALWAYS = tuple(LOOKS) if os.environ.get("ALL_LOOKS") else ("light", "dark-360")
+# Pictures are for people to look at.
+TAKES_PICTURES = not os.environ.get("CI")
 # Of a page that differs little from another one.
 FEWER = ("light", "dark-360") if os.environ.get("ALL_LOOKS") else ("dark-360",)
 
@@ -134,10 +136,16 @@ def check_width(page: Page, name: str) -> None:
     assert overflow <= 0, f"{name} scrolls sideways by {overflow} px"
 
 
+def take_picture(page: Page, name: str, *, whole: bool = False) -> None:
+    """A picture of the first screen, or of the whole page. None where nobody is there to look at it."""
+    if TAKES_PICTURES:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=whole)
+
+
 def check_look(page: Page, name: str, axe: dict[str, object] | None = EVERYTHING) -> None:
     """One look: a picture of the first screen, no sideways scrolling, and no violation that axe, told so, finds."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    take_picture(page, name)
     check_width(page, name)
     if axe is not None:
         # What is scrolled under the bar at the top, or floats over at the bottom, is not too small to be hit.

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Locator, Page, expect
 
 from console.charts import Chart, ChartColumn, ChartRow
-from tests.browser.looks import EVERYTHING, SCREENSHOTS, check_look, check_width
+from tests.browser.looks import EVERYTHING, check_look, check_width, take_picture
 
 PAGE = "/audit/picture/"
 NAMES = ("Resolved by the AI", "Handed over", "Left by the customer", "Failed")
@@ -198,7 +198,7 @@ def test_in_the_dark_and_on_paper_it_can_be_read(chart_page):
     assert page.locator(".chart tbody td").first.evaluate("(cell) => cell.checkVisibility()")
     page.set_viewport_size({"width": 700, "height": 990})
     check_width(page, "chart-on-paper")
-    page.screenshot(path=SCREENSHOTS / "charts-print.png", full_page=True)
+    take_picture(page, "charts-print", whole=True)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (820, "dark"), (360, "light"), (360, "dark")])
@@ -211,7 +211,7 @@ def test_nothing_is_in_the_way_of_anybody(chart_page, width, scheme):
         dark=scheme == "dark",
     )
     check_look(page, f"charts-{scheme}-{width}", EVERYTHING)
-    page.screenshot(path=SCREENSHOTS / f"charts-{scheme}-{width}.png", full_page=True)
+    take_picture(page, f"charts-{scheme}-{width}", whole=True)
     for each in page.get_by_text("Show the numbers").all():
         each.click()
     check_look(page, f"charts-open-{scheme}-{width}", EVERYTHING)

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from console import clock
+from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.store.calls import beside
 from console.templatetags.components import dated
 from console.trail.actions import chat_trail
-from console.trail.recording import read_only_reason
 from console.trees import Fact, instant_fact
 from conversations.facts import unknown_names, unknown_tree
 from conversations.stores.adapter import ListParameters, Subject

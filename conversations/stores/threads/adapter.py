@@ -7,6 +7,7 @@ from dataclasses import replace
 from django import forms
 
 from console import clock
+from console.context import read_only_reason
 from console.errors import NotFound
 from console.forms import DaysForm, FilterForm
 from console.permissions import Permission, Staff
@@ -14,7 +15,6 @@ from console.redaction import excerpt, redact
 from console.search.meanings import MeaningKind
 from console.templatetags.components import zone_of
 from console.trail.actions import thread_trail
-from console.trail.recording import read_only_reason
 from console.trees import clean
 from conversations.companies import companies_for
 from conversations.records import Message

@@ -10,9 +10,8 @@ from django.conf import settings as django_settings
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from console import clock
+from console import clock, middleware
 from console.refs import seal
-from console.telemetry import requests
 from console.trail import recording
 from conversations.handoff import intents
 from conversations.saved_replies import service as saved_reply_service
@@ -67,8 +66,8 @@ def _repeatable(monkeypatch):
     """A clock that stands still, and the same id in every form and of every request."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
-    monkeypatch.setattr(requests, "_id_of", lambda request: "0" * 32)
-    monkeypatch.setattr(requests, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(middleware, "_request_id", lambda request: "0" * 32)
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(perf_counter=lambda: 0.0))
     for module in (intents, queue, saved_reply_service, outbox):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 

@@ -4,13 +4,13 @@ from tests.bench.rooms import count, entered
 from tests.people import member, signed_in
 
 
-def test_what_every_page_costs_is_eighteen_files(store):
+def test_what_every_page_costs_is_sixteen_files(store):
     browser = signed_in(member())
     # What a request does now and then, such as noting that the session is in use, is no part of it.
     tries = [count(lambda: lambda: browser.get("/help/"), lambda: lambda: browser.get("/help/")) for _ in range(3)]
     found = min(tries, key=len)
     assert found["console/help.py"] >= {"help_page"}
-    assert len(found) <= 18, sorted(found)
+    assert len(found) <= 16, sorted(found)
 
 
 def test_threads_of_a_request_are_counted_and_libraries_and_tests_are_not(store):

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from console.context import read_only_reason
 from console.errors import Conflict, Forbidden, StoreUnavailable
 from console.permissions import Role
 from console.refs import seal
-from console.trail.recording import NoTrail, read_only_reason
+from console.trail.recording import NoTrail
 from conversations.stores.tenant_conversations import services
 from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults

@@ -44,7 +44,7 @@ TOO_MANY_ATTEMPTS = "too_many_attempts"
 class Visit:
     """The browser that somebody signs in with: where it is, what it is, and what its cookies held.
 
-    `address` as `console.staff.addresses` says it, `label` as `console.staff.browsers`, `known_as` as
+    `address` as `console.staff.clients` says it, `label` as `console.staff.clients`, `known_as` as
     `console.staff.devices`; `previous_token` is the token of the session that ends by this sign-in.
     """
 

@@ -3,9 +3,8 @@
 from django.http import HttpRequest
 
 from console.staff import devices, sessions
-from console.staff.addresses import client_address
 from console.staff.authentication import Visit
-from console.staff.browsers import browser_label
+from console.staff.clients import browser_label, client_address
 
 
 def visit_of(request: HttpRequest, username: str = "") -> Visit:

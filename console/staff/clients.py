@@ -1,4 +1,7 @@
-"""Where a request comes from, as far as it can be trusted: for counting attempts, never stored or shown as it is."""
+"""Where a request comes from: the address, as far as it can be trusted, and a label of the browser.
+
+Addresses are for counting attempts, and never stored or shown as they are.
+"""
 
 from ipaddress import IPv6Address, ip_address
 
@@ -43,3 +46,32 @@ def _normal(text: str) -> str:
             return str(address.ipv4_mapped)
         return f"{IPv6Address(int(address) >> 64 << 64)}/64"
     return str(address)
+
+
+# What a User-Agent header has in it. The first that occurs wins: Edge and Opera name Chrome too, Chrome names Safari.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("CriOS/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def browser_label(user_agent: str) -> str:
+    """A short label for the list of sessions, such as "Firefox on Linux", instead of the whole User-Agent header."""
+    browser = next((label for sign, label in _BROWSERS if sign in user_agent), "Another browser")
+    system = next((label for sign, label in _SYSTEMS if sign in user_agent), "")
+    return f"{browser} on {system}" if system else browser

@@ -23,7 +23,7 @@ hypothesis.settings.load_profile("suite")
 
 # `pytest` without arguments. Whoever names tests, or gives an expression of markers, gets what they ask for.
 DAILY = "not slow and not crawl and not browser"
-# What the tests of a folder are. Whole files go to a process each: those of the first folders take longest.
+# What the tests of a folder are.
 FOLDERS = {"browser": "browser", "crawl": "crawl"}
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 
@@ -46,8 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
     on_local = config.getoption("--dynamodb-local")
-    order = [*FOLDERS, ""]
-    items.sort(key=lambda item: order.index(_folder(item)))
+    items.sort(key=_places(items).__getitem__)
     for item in items:
         if folder := _folder(item):
             item.add_marker(FOLDERS[folder])
@@ -55,6 +54,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.store)
         if item.get_closest_marker("local_only") and not on_local:
             item.add_marker(pytest.mark.skip(reason="needs DynamoDB Local: run with --dynamodb-local"))
+
+
+def _places(items: list[pytest.Item]) -> dict[pytest.Item, float]:
+    """Where each test stands in the run. Whole files go to a process each.
+
+    Those that take longest come first, and one that waits for a browser beside one that keeps the processor busy.
+    """
+    files = {folder: list(dict.fromkeys(each.path for each in items if _folder(each) == folder)) for folder in FOLDERS}
+    place = {path: (at + 0.5) / len(found) for found in files.values() for at, path in enumerate(found)}
+    return {each: place.get(each.path, 1.0) for each in items}
 
 
 def _folder(item: pytest.Item) -> str:

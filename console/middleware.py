@@ -74,7 +74,7 @@ def observed(get_response: GetResponse) -> GetResponse:
         with answering(current):
             response = get_response(request)
             response.headers[REQUEST_ID_HEADER] = current.id
-            _log(current, response, time.perf_counter() - started)
+            _note_answer(current, response, time.perf_counter() - started)
         return response
 
     return middleware
@@ -86,7 +86,7 @@ def _request_id(request: HttpRequest) -> str:
     return given.lower() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
 
 
-def _log(current: ObservedRequest, response: HttpResponseBase, seconds: float) -> None:
+def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: float) -> None:
     request, status = current.request, response.status_code
     route = STATIC if isinstance(response, WhiteNoiseFileResponse) else current.route
     method = request.method or ""

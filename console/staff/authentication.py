@@ -44,8 +44,8 @@ TOO_MANY_ATTEMPTS = "too_many_attempts"
 class Visit:
     """The browser that somebody signs in with: where it is, what it is, and what its cookies held.
 
-    `address` as `console.staff.clients` says it, `label` as `console.staff.clients`, `known_as` as
-    `console.staff.devices`; `previous_token` is the token of the session that ends by this sign-in.
+    `address` and `label` as `console.staff.clients` says them, `known_as` as `console.staff.devices`; `previous_token`
+    is the token of the session that ends by this sign-in.
     """
 
     address: str

@@ -74,8 +74,10 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const EVERY_MS = 8000; // a colleague is told within ten seconds
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
+  const TOLD = "console-told"; // how much colleagues had told on the page before: room is kept for it, so that nothing moves
   const SOUND = "console-sound";
   const MINE = "/queue/?tab=mine";
+  const FOR_YOU = "/told/";
   const button = document.getElementById("notify");
   const soundButton = document.getElementById("notify-sound");
   const place = document.getElementById("told");
@@ -95,18 +97,33 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const fresh = known ? told.find((each) => !known.has(each.id)) : null;
     known = new Set(told.map((each) => each.id));
     if (fresh) notify(fresh.words, fresh.id, fresh.url);
-    place.hidden = told.length === 0 || location.pathname === "/told/";
+    sessionStorage.setItem(TOLD, told.length);
+    place.hidden = told.length === 0 || location.pathname === FOR_YOU;
+    place.removeAttribute("aria-busy");
     const text = place.querySelector("div");
     const [first] = told;
     const shown = first && `${told.length} ${first.id} ${first.words}`; // of several given at once the words grow
     if (!first || text.dataset.shown === shown) return;
     text.dataset.shown = shown;
     const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
-    const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Dismiss" });
-    open.addEventListener("click", () => putAway(first.id));
+    const all = Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: told.length > 1 ? `All ${told.length}` : "Dismiss" });
+    open.addEventListener("click", () => {
+      putAway(first.id);
+      sessionStorage.setItem(TOLD, told.length - 1);
+    });
     const words = document.createElement("bdi");
     words.textContent = first.words;
     text.replaceChildren(words, " ", open, " · ", all);
+  }
+
+  /** Room for what is there from before; its words come with the first answer, and are kept nowhere. */
+  function keepRoom() {
+    if (!place) return;
+    if (location.pathname === FOR_YOU) sessionStorage.removeItem(TOLD);
+    if (!Number(sessionStorage.getItem(TOLD))) return;
+    place.setAttribute("aria-busy", "true");
+    place.querySelector("div").replaceChildren(Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: "New for you" }));
+    place.hidden = false;
   }
 
   /** What the server is told of an open conversation: that it is read, and whether a reply was typed just now. */
@@ -125,7 +142,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   /** Who opens what they were told of has seen it. */
   function putAway(id) {
     const token = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}")["X-CSRFToken"] ?? "";
-    fetch("/told/", { method: "POST", keepalive: true, headers: { "X-CSRFToken": token }, body: new URLSearchParams({ id }) }).catch(() => {});
+    fetch(FOR_YOU, { method: "POST", keepalive: true, headers: { "X-CSRFToken": token }, body: new URLSearchParams({ id }) }).catch(() => {});
   }
 
   /** How much is new for this person, in the title of every page. */
@@ -234,5 +251,6 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
 
   show(sessionStorage.getItem(SHOWN) ?? "");
   last = null;
+  keepRoom();
   timer = setTimeout(ask, 300);
 })();

@@ -28,11 +28,25 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
     told = agent.locator("#told")
     expect(told).to_contain_text("Ada Lindqvist gave you this conversation: Knows the candidate", timeout=WITHIN_MS)
     expect(agent).to_have_title(re.compile(r"^\(\d+\) Saved replies"))
+    # On the next page there is room for it before its words come, so that nothing moves.
+    polls = []
+    agent.route("**/*", lambda route: polls.append(route) if "x-poll" in route.request.headers else route.continue_())
+    agent.goto("/help/")
+    expect(told).to_have_text("New for you")
+    before = agent.get_by_role("heading", level=1).bounding_box()
+    assert "Knows" not in agent.evaluate("JSON.stringify([sessionStorage, localStorage])")
+    agent.unroute("**/*")
+    for each in polls:
+        each.continue_()
+    expect(told).to_contain_text("Knows the candidate")
+    assert agent.get_by_role("heading", level=1).bounding_box() == before
     told.get_by_role("link", name="Open it").click()
     expect(agent.locator("#hand-off .state")).to_have_text("You have this conversation")
     # Who opened it has seen it.
     agent.goto("/told/")
     expect(agent.get_by_text("Knows the candidate")).to_have_count(0)
+    agent.goto("/help/")
+    expect(told).to_be_hidden()
 
 
 def test_who_is_away_says_so_and_is_shown_so(open_page):

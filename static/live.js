@@ -74,7 +74,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const EVERY_MS = 8000; // a colleague is told within ten seconds
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
-  const TOLD = "console-told"; // how much colleagues had told on the page before: room is kept for it, so that nothing moves
+  const TOLD = "console-told"; // how high that was which colleagues told on the page before: room is kept for it, so that nothing moves
   const SOUND = "console-sound";
   const MINE = "/queue/?tab=mine";
   const FOR_YOU = "/told/";
@@ -97,9 +97,10 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const fresh = known ? told.find((each) => !known.has(each.id)) : null;
     known = new Set(told.map((each) => each.id));
     if (fresh) notify(fresh.words, fresh.id, fresh.url);
-    sessionStorage.setItem(TOLD, told.length);
     place.hidden = told.length === 0 || location.pathname === FOR_YOU;
+    place.style.minHeight = "";
     place.removeAttribute("aria-busy");
+    if (place.hidden) sessionStorage.removeItem(TOLD);
     const text = place.querySelector("div");
     const [first] = told;
     const shown = first && `${told.length} ${first.id} ${first.words}`; // of several given at once the words grow
@@ -109,18 +110,21 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const all = Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: told.length > 1 ? `All ${told.length}` : "Dismiss" });
     open.addEventListener("click", () => {
       putAway(first.id);
-      sessionStorage.setItem(TOLD, told.length - 1);
+      if (told.length === 1) sessionStorage.removeItem(TOLD);
     });
     const words = document.createElement("bdi");
     words.textContent = first.words;
     text.replaceChildren(words, " ", open, " · ", all);
+    if (!place.hidden) sessionStorage.setItem(TOLD, place.offsetHeight);
   }
 
   /** Room for what is there from before; its words come with the first answer, and are kept nowhere. */
   function keepRoom() {
     if (!place) return;
     if (location.pathname === FOR_YOU) sessionStorage.removeItem(TOLD);
-    if (!Number(sessionStorage.getItem(TOLD))) return;
+    const height = Number(sessionStorage.getItem(TOLD));
+    if (!height) return;
+    place.style.minHeight = `${height}px`;
     place.setAttribute("aria-busy", "true");
     place.querySelector("div").replaceChildren(Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: "New for you" }));
     place.hidden = false;

@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.looks import check_looks
 
@@ -29,7 +29,10 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
     expect(told).to_contain_text("Ada Lindqvist gave you this conversation: Knows the candidate", timeout=WITHIN_MS)
     expect(agent).to_have_title(re.compile(r"^\(\d+\) Saved replies"))
     # On the next page there is room for it before its words come, so that nothing moves.
-    polls = []
+    polls: list[Route] = []
+    agent.set_viewport_size({"width": 360, "height": 740})
+    agent.goto("/saved-replies/")
+    expect(told).to_contain_text("Knows the candidate")
     agent.route("**/*", lambda route: polls.append(route) if "x-poll" in route.request.headers else route.continue_())
     agent.goto("/help/")
     expect(told).to_have_text("New for you")

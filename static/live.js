@@ -74,7 +74,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const EVERY_MS = 8000; // a colleague is told within ten seconds
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
-  const TOLD = "console-told"; // how high that was which colleagues told on the page before: room is kept for it, so that nothing moves
+  const TOLD = "console-told"; // the height of what colleagues told on the page before: room is kept for it, so that nothing moves
   const SOUND = "console-sound";
   const MINE = "/queue/?tab=mine";
   const FOR_YOU = "/told/";

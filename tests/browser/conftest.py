@@ -151,6 +151,11 @@ def kept_page(_kept_pages, demo: Demo, signed_in: Callable[[str], dict]) -> Iter
     assert not found, found
 
 
+def without_polls(page: Page, addresses: str = "**/*") -> None:
+    """What the page asks of these addresses by itself is not answered from now on."""
+    page.route(addresses, lambda route: route.abort() if "x-poll" in route.request.headers else route.continue_())
+
+
 def sign_in(page: Page, demo: Demo, role: str) -> None:
     """Sign in by the form, as a person does."""
     page.goto("/sign-in/")

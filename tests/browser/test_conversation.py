@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import without_polls
 from tests.browser.looks import check_look, check_looks
 from tests.items import conversation
 
@@ -314,7 +315,7 @@ def top_of(page: Page, text: str) -> float:
 def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
     page = talk(230).open(open_page("agent"))
     # What colleagues tell, which stands above it all, does not come in meanwhile.
-    page.route("**/*", lambda route: route.abort() if "x-poll" in route.request.headers else route.continue_())
+    without_polls(page)
     page.evaluate(f"scrollTo(0, {offset})")
     page.locator(".earlier a").evaluate("each => each.focus({ preventScroll: true })")
     before = top_of(page, "number 131.")

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import without_polls
 from tests.browser.looks import FEWER, LOOKS, check_look, check_looks, walk
 
 COMPANY = "/conversations/companies/ci-cuc-001/"
@@ -285,7 +286,7 @@ def test_timeline_has_a_page_of_its_own(open_page):
 def test_lost_race_page(open_page):
     agent, admin = open_page("agent"), open_page("admin")
     # Its queue does not learn of the other one in time.
-    agent.route("**/queue/**", lambda route: route.abort() if "x-poll" in route.request.headers else route.continue_())
+    without_polls(agent, "**/queue/**")
     agent.goto("/queue/?company=ci-nwe-002")
     row = agent.locator("[data-row]").last
     admin.goto(row.locator(OPEN).get_attribute("href").split("?")[0])

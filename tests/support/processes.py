@@ -17,6 +17,21 @@ Program = Any  # subprocess.Popen[str] whose stdout is a pipe
 
 
 @contextmanager
+def ending(process: "subprocess.Popen[Any]") -> Iterator[None]:
+    """The process gets SIGTERM afterwards, and SIGKILL if it does not end by that, which is an error."""
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+
+
+@contextmanager
 def running(*command: str, environment: Mapping[str, str], stderr: Any = subprocess.STDOUT) -> Iterator[Program]:
     """`manage.py` with a command; what it prints is in `stdout`, with its errors unless `stderr` is another file."""
     process = subprocess.Popen(
@@ -27,16 +42,8 @@ def running(*command: str, environment: Mapping[str, str], stderr: Any = subproc
         stderr=stderr,
         text=True,
     )
-    try:
+    with ending(process):
         yield process
-    finally:
-        process.terminate()
-        try:
-            process.communicate(timeout=END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            raise
 
 
 @contextmanager

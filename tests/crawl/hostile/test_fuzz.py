@@ -29,6 +29,7 @@ from tests.crawl.hostile.fuzz import Maker, Request, Start, routes
 from tests.dynamodb import SeenCall, Store
 from tests.people import signed_in
 from tests.scenario import Scenario, build, posts, urls
+from tests.support.processes import ending
 
 ROLES = ("agent", "onboarding", "auditor", "admin", "nobody")
 SEED = os.environ.get("FUZZ_SEED", "20261121")
@@ -342,16 +343,9 @@ def server(_all_tables) -> Iterator[tuple[str, int]]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
+    with ending(process):
         _wait_for(address, process)
         yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _wait_for(address: tuple[str, int], process: "subprocess.Popen[bytes]") -> None:

@@ -28,6 +28,7 @@ from django.conf import settings
 from console import clock
 from console.staff.throttling import _Count
 from tests.dynamodb import Store
+from tests.support.processes import ending
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
@@ -130,12 +131,9 @@ def running(
     command: list[str], server: Server, environment: Mapping[str, str] | None = None, root: Path = ROOT
 ) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(command, cwd=root, env={**os.environ, **(environment or {})})
-    try:
+    with ending(process):
         assert any(answers(server) or time.sleep(0.2) for _ in range(150)), command
         yield process
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @contextmanager

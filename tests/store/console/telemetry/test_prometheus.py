@@ -19,6 +19,7 @@ from tests.people import member, signed_in
 from tests.queue import filled
 from tests.store.console.telemetry.kit import CANARIES, EMAIL, PHONE, TOKEN, WORDS
 from tests.store.console.test_deployment import DEPLOY, ROOT, environment, free_port, gunicorn
+from tests.support.processes import ending
 
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
 needs_prometheus = pytest.mark.skipif(
@@ -109,11 +110,8 @@ def configured(folder, web, work):
 def started(command, environment, folder, ready):
     with (folder / f"{command[-1].rpartition('/')[2]}.log").open("w+") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        try:
+        with ending(process):
             yield wait_for(ready, lambda: (log.flush(), log.seek(0), log.read())[2])
-        finally:
-            process.terminate()
-            process.wait(30)
 
 
 def wait_for(found, told=lambda: ""):

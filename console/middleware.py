@@ -33,9 +33,9 @@ from console.staff import sessions
 from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
-from console.store.calls import Budget, RequestCost, budget, recent_costs
+from console.store.calls import RequestCost, budget, recent_costs
 from console.telemetry import exposition, metrics
-from console.telemetry.context import STATIC, ObservedRequest, answering, current_request
+from console.telemetry.context import STATIC, UNMATCHED, ObservedRequest, answering, current_request
 
 request_log = logging.getLogger("console.request")
 
@@ -92,10 +92,13 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
     method = request.method or ""
     is_late = current.spent is not None and current.spent.is_missed
     metrics.count_request(route, method, status, seconds, is_late=is_late)
+    calls = [] if current.spent is None else current.spent.calls
+    units, store_ms = sum(each.units for each in calls), sum(each.ms for each in calls)
+    if calls and route != UNMATCHED:
+        recent_costs.append(RequestCost(f"{method} {route}", len(calls), units, store_ms, total_ms=seconds * 1000))
     if not request_log.isEnabledFor(logging.INFO):
         return
     staff = getattr(request, "staff", None)
-    calls = [] if current.spent is None else current.spent.calls
     told: dict[str, Any] = {
         "method": method if method in metrics.METHODS else "OTHER",
         "route": route,
@@ -103,8 +106,8 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
         "status": status,
         "ms": round(seconds * 1000, 1),
         "dynamodb_calls": len(calls),
-        "dynamodb_units": round(sum(each.units for each in calls), 1),
-        "dynamodb_ms": round(sum(each.ms for each in calls), 1),
+        "dynamodb_units": round(units, 1),
+        "dynamodb_ms": round(store_ms, 1),
         "retries": sum(each.retries for each in calls),
         "throttles": sum(each.throttles for each in calls),
         "deadline_missed": is_late,
@@ -183,14 +186,13 @@ class NoFiles(FileUploadHandler):
 
 
 class RequestBudgetMiddleware:
-    """Give each request one deadline for all its DynamoDB calls, note what it cost, and render the console's errors."""
+    """Give each request one deadline for all its DynamoDB calls, and render the console's errors."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Run the request inside its budget."""
-        started = time.perf_counter()
         with budget(settings.REQUEST_DEADLINE_SECONDS) as spent:
             if (observed := current_request()) is not None:
                 observed.spent = spent
@@ -202,27 +204,11 @@ class RequestBudgetMiddleware:
                 allowed = response.headers.get("Allow", "")
                 response = render_status(request, HTTPStatus.METHOD_NOT_ALLOWED)
                 response.headers["Allow"] = allowed
-        _note_cost(request, spent, (time.perf_counter() - started) * 1000)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Render the console's errors; Django handles all others (a 500 page)."""
         return render_error(request, error) if isinstance(error, ConsoleError) else None
-
-
-def _note_cost(request: HttpRequest, spent: Budget, total_ms: float) -> None:
-    match: Any = request.resolver_match
-    if match is None or not spent.calls:
-        return
-    recent_costs.append(
-        RequestCost(
-            route=f"{request.method} /{match.route}",
-            calls=len(spent.calls),
-            units=sum(call.units for call in spent.calls),
-            store_ms=sum(call.ms for call in spent.calls),
-            total_ms=total_ms,
-        )
-    )
 
 
 class StaffMiddleware:

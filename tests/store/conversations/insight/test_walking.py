@@ -49,7 +49,7 @@ def scans(seen) -> int:
 
 
 def some_threads(store, number: int = 5) -> None:
-    store.put_all("THREADS", [message("MSG", "q", PK=f"org#user#t{each}") for each in range(number)])
+    store.put_all("THREADS", [message("MSG", "q", PK=f"org#user#thread-{each}") for each in range(number)])
 
 
 def test_it_reads_a_page_each_round_with_rests_and_then_waits_for_hours(store, ticking, monkeypatch, settings):
@@ -91,7 +91,7 @@ def test_what_has_not_changed_is_not_read_again(store, ticking):
     some_threads(store)
     one = walker(ticking)
     rounds(one, ticking)
-    store.put("THREADS", message("LLM", "a", PK="org#user#t3", verso="up"))
+    store.put("THREADS", message("LLM", "a", PK="org#user#thread-3", verso="up"))
     ticking.wait(7 * 3600)
     with store.calls() as seen:
         rounds(one, ticking)
@@ -105,7 +105,7 @@ def test_another_worker_goes_on_where_one_ended(store, ticking, monkeypatch):
     first = walker(ticking, owner="first")
     rounds(first, ticking, 1)
     place = lease(store)["place"]
-    assert "t0" not in place
+    assert "thread-" not in place
     first._give_back()
     second = walker(ticking, owner="second")
     rounds(second, ticking, 4)
@@ -136,7 +136,7 @@ def test_one_that_fails_keeps_no_other_and_is_tried_again_next_time(store, ticki
     keep = subjects.keep
 
     def failing(subject, *, again=False):
-        if subject.key.thread_id == "t2":
+        if subject.key.thread_id == "thread-2":
             raise ValueError("+447700900123")
         return keep(subject, again=again)
 

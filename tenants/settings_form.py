@@ -5,7 +5,7 @@ What a person leaves as it was shown keeps the very value that is stored, howeve
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting
 
 MAX_WORD = 200
 OTHER = "other_"
+
+Types = Callable[[], Iterable[str]]
 
 
 class AsShown(forms.CharField):
@@ -44,6 +46,23 @@ class AsShown(forms.CharField):
         return text if isinstance(self.widget, forms.Textarea) else text.replace("\n", "")
 
 
+class ChannelTypesField(forms.MultipleChoiceField):
+    """Types of channels: those that the platform knows, those that the tenant has, and those that are stored."""
+
+    def __init__(self, stored: list[str], mapped: Types, **options: Any) -> None:
+        self._known = frozenset(map(clean, (*TYPES, *stored)))
+
+        def choices() -> list[tuple[str, str]]:
+            names = dict.fromkeys((*TYPES, *sorted(mapped()), *stored))
+            return [(clean(each), clean(label_of(each))) for each in names]
+
+        super().__init__(required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options)
+
+    def valid_value(self, value: str) -> bool:
+        """Whether it is one of them; those that the tenant has are asked for last."""
+        return value in self._known or super().valid_value(value)
+
+
 @dataclass(frozen=True, slots=True)
 class SettingDifference:
     """Where a form differs from what is stored now. `by` says whose change it is, "" where that is not known."""
@@ -64,8 +83,8 @@ class SettingsForm(forms.Form):
         max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}), help_text="As colleagues see it."
     )
 
-    def __init__(self, data: QueryDict | None, *, stored: StoredSettings, mapped: tuple[str, ...] = ()) -> None:
-        """`stored` is what is there now; `mapped` are the types of the tenant's channels."""
+    def __init__(self, data: QueryDict | None, *, stored: StoredSettings, mapped: Types = tuple) -> None:
+        """`stored` is what is there now; `mapped` gives the types of the tenant's channels, once they are needed."""
         self.stored = stored
         self.keys = {_field_of(key): key for key in stored.settings.others}
         # A key that was added meanwhile is in no field of the form: that is no wish to remove it.
@@ -87,15 +106,10 @@ class SettingsForm(forms.Form):
         shown: dict[str, Any] = {name: _shown(BY_NAME[name], value) for name, value in settings.known.items()}
         return shown | {name: clean(settings.others[key]) for name, key in self.keys.items()}
 
-    def _field(self, setting: Setting, mapped: tuple[str, ...]) -> forms.Field:
+    def _field(self, setting: Setting, mapped: Types) -> forms.Field:
         options: dict[str, Any] = {"label": setting.label, "help_text": setting.help}
         if setting.name == "enabled_channels":
-            values = self.initial.get(setting.name, [])
-            names = dict.fromkeys((*TYPES, *sorted(mapped), *map(str, values)))
-            choices = [(clean(each), clean(label_of(each))) for each in names]
-            return forms.MultipleChoiceField(
-                required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options
-            )
+            return ChannelTypesField(list(map(str, self.initial.get(setting.name, []))), mapped, **options)
         if setting.kind == "flag":
             choices = [("", "Users only (the platform's default)"), ("true", "Users only"), ("false", "Everyone")]
             return forms.ChoiceField(required=False, choices=choices, **options)

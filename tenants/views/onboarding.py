@@ -152,7 +152,7 @@ def _finished_already(page: _OnboardingPage) -> HttpResponse:
 def _settings(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff = page.tenant.tenant_id, page.request.staff
     stored = settings.load(tenant_id, staff)
-    form = SettingsForm(page.data, stored=stored, mapped=tuple(channel.type for channel in page.draft.channels))
+    form = SettingsForm(page.data, stored=stored, mapped=lambda: [channel.type for channel in page.draft.channels])
     if page.data is None:
         return page.show(form=form, seen=stored.seen)
     stale = page.data.get("seen", "") != stored.seen

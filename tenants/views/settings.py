@@ -1,5 +1,6 @@
 """A tenant's settings: shown, and changed by who may."""
 
+from functools import cache, partial
 from typing import Any
 
 from django.contrib import messages
@@ -39,28 +40,32 @@ def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
 def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Change name and settings. A stale save shows both versions and keeps what was typed."""
     staff = request.staff
-    tenant = load_tenant(tenant_id, staff)
     stored = settings.load(tenant_id, staff)
-    mapped = tuple(channel.channel.type for channel in tenant.channels)
+    # All that belongs to the tenant is read where the page is shown, or a type of channel is asked for that is unusual.
+    tenant = cache(partial(load_tenant, tenant_id, staff))
+
+    def mapped() -> list[str]:
+        return [channel.channel.type for channel in tenant().channels]
+
     if request.method != "POST":
         form = SettingsForm(None, stored=stored, mapped=mapped)
-        return render(request, "tenants/settings_change.html", _context(request, tenant, form))
+        return render(request, "tenants/settings_change.html", _context(request, tenant(), form))
     form = SettingsForm(request.POST, stored=stored, mapped=mapped)
     seen = request.POST.get("seen", "")
     if seen != stored.seen:
         return answer(
-            request, "tenants/settings_change.html", _context(request, tenant, form, stale=True), SettingsChanged()
+            request, "tenants/settings_change.html", _context(request, tenant(), form, stale=True), SettingsChanged()
         )
     if not form.is_valid():
-        return answer(request, "tenants/settings_change.html", _context(request, tenant, form), Invalid())
+        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form), Invalid())
     try:
         changed = settings.save(tenant_id, form.name_typed, form.known, form.others, seen, staff)
     except SettingsChanged as error:
         form = SettingsForm(request.POST, stored=settings.load(tenant_id, staff), mapped=mapped)
-        return answer(request, "tenants/settings_change.html", _context(request, tenant, form, stale=True), error)
+        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form, stale=True), error)
     except FAILURES as error:
         form.add_error(None, describe_error(error, "the settings"))
-        return answer(request, "tenants/settings_change.html", _context(request, tenant, form), error)
+        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form), error)
     messages.success(request, "The settings are saved." if changed else "Nothing to change.")
     return redirect("tenant-settings", tenant_id)
 

@@ -291,6 +291,28 @@ def test_a_stale_save_of_settings_shows_both_versions(store, olga):
     assert '"messages_per_day": 5' in of(store, "outlocks")["META"]["settings"]
 
 
+def test_a_save_reads_the_settings_alone(store, olga):
+    put_tenants(store)
+    url = "/tenants/outlocks/settings/change/"
+    form = fields(body(olga.get(url))) | {"messages_per_day": "5", "enabled_channels": ["teams"]}
+    with store.calls() as calls:
+        assert olga.post(url, form).status_code == 302
+    assert [each.operation for each in calls if "TENANTS" in each.tables and each.operation == "Query"] == []
+
+
+def test_a_type_of_channel_that_only_the_tenant_has_can_be_enabled(store, olga):
+    put_tenants(store)
+    store.put("TENANTS", mapping("pager", "p-1"))
+    url = "/tenants/outlocks/settings/change/"
+    page = body(olga.get(url))
+    assert 'name="enabled_channels" value="pager"' in page
+    answer = olga.post(url, fields(page) | {"enabled_channels": ["pager", "carrier pigeon"]})
+    assert answer.status_code == 422
+    assert "carrier pigeon is not one of the available choices" in body(answer)
+    assert olga.post(url, fields(page) | {"enabled_channels": ["pager"]}).status_code == 302
+    assert '"enabled_channels": ["pager"]' in of(store, "outlocks")["META"]["settings"]
+
+
 def test_settings_that_cannot_be_name_their_field_and_keep_the_rest(store, olga):
     put_tenants(store)
     url = "/tenants/outlocks/settings/change/"

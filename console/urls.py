@@ -10,11 +10,12 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("help/", help_page, name="help"),
     path("search/", search.search, name="search"),
+    path("audit/", include("console.audit.urls")),
+    path("system/", views.system, name="system"),
+    # Fixed parts come first: a pattern of stores takes any first part for a store's name, and looks for it.
     path("", include("console.staff.urls")),
     path("", include("conversations.urls")),
     path("", include("tenants.urls")),
-    path("audit/", include("console.audit.urls")),
-    path("system/", views.system, name="system"),
 ]
 handler400 = "console.views.bad_request"
 handler403 = "console.views.forbidden"

@@ -67,6 +67,11 @@ def is_mask(text: str) -> bool:
     return text[:3] == FULL_MASK and MASK.fullmatch(text) is not None
 
 
+def existing_masks(text: str) -> list[Claim]:
+    """Keep what is masked already."""
+    return [(*found.span(), None) for found in MASK.finditer(text)]
+
+
 def digits_of(text: str) -> str:
     """The decimal digits of text, of any script, as ASCII digits."""
     if text.isascii():

@@ -37,15 +37,20 @@ _DID: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class HandOffOutcome:
-    """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before.
+    """An action that took effect. `item` is the conversation now; `replayed`: this form had done it before.
 
     `routing_left`: somebody else had changed the platform's routing meanwhile, so it was not restored.
     """
 
     action: HandOffAction
-    hand_off: HandOff
+    item: Conversation
     replayed: bool
     routing_left: bool = False
+
+    @property
+    def hand_off(self) -> HandOff:
+        """The state now."""
+        return hand_off_of(self.item)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,8 +207,7 @@ class _Performance:
     def _succeeded(self, recorded: RecordedAction, raw: Raw, *, replayed: bool) -> HandOffOutcome:
         close_quietly(recorded, Result.SUCCESS)
         self._close_previous()
-        hand_off = hand_off_of(Conversation.from_raw_data(raw))
-        return HandOffOutcome(self.intent.action, hand_off, replayed, self.leaves_routing)
+        return HandOffOutcome(self.intent.action, Conversation.from_raw_data(raw), replayed, self.leaves_routing)
 
     def _close_previous(self) -> None:
         """The action whose last action this one replaced took effect, whether or not it came to say so itself."""
@@ -274,6 +273,6 @@ class _Performance:
             raise NotFound
         item = Conversation.from_raw_data(raw)
         if closed is not None and closed.status == Result.SUCCESS:
-            return HandOffOutcome(self.intent.action, hand_off_of(item), replayed=True)
+            return HandOffOutcome(self.intent.action, item, replayed=True)
         links = trail_links(recorded.trail)
         raise lost_race(self.intent, item, links, loser=self._person, time_zone=self.time_zone)

@@ -116,13 +116,15 @@ class SelectionReport:
     """What became of each selected conversation.
 
     `done`: now, or when the form was sent before. `refused`: nothing was changed, and why. `unknown`: the store did not
-    answer. `left`: not begun, because the request's time was over.
+    answer. `left`: not begun, because the request's time was over. `routing_left`: of how many of those done somebody
+    else had changed the routing, so that it was not restored.
     """
 
     done: tuple[Intent, ...] = ()
     refused: tuple[tuple[Intent, ConsoleError], ...] = ()
     unknown: tuple[Intent, ...] = ()
     left: tuple[Intent, ...] = ()
+    routing_left: int = 0
 
 
 def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", to: str = "") -> SelectionReport:
@@ -131,20 +133,24 @@ def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", t
     Begins none in the second half of the request's time, so that what was begun can be finished and told.
     """
     done, refused, unknown = list[Intent](), list[tuple[Intent, ConsoleError]](), list[Intent]()
+    left: Sequence[Intent] = ()
+    routing_left = 0
     for number, intent in enumerate(intents):
         if number and not _has_time():
-            return SelectionReport(tuple(done), tuple(refused), tuple(unknown), tuple(intents[number:]))
+            left = intents[number:]
+            break
         try:
-            perform(intent, staff, reason=reason, to=to)
+            outcome = perform(intent, staff, reason=reason, to=to)
         except (Conflict, Forbidden, Invalid, NotFound, TableMissing, NotAccepted) as error:
             refused.append((intent, error))
         except (StoreUnavailable, Throttled):
             unknown.append(intent)
         else:
             done.append(intent)
+            routing_left += outcome.routing_left
         finally:
             counting.forget(intent.company_id)
-    return SelectionReport(tuple(done), tuple(refused), tuple(unknown))
+    return SelectionReport(tuple(done), tuple(refused), tuple(unknown), tuple(left), routing_left)
 
 
 def _has_time() -> bool:

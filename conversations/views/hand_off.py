@@ -40,6 +40,7 @@ _DONE = {
     HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
+_ROUTING_LEFT = "Somebody else changed where this customer's messages go in the meantime. That was left as it is."
 # After giving up a conversation from a row of a list (`stay`), people return to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
 
@@ -54,9 +55,9 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     reason, note = _typed(request, "reason"), _typed(request, "note")
     try:
         if intent.action is HandOffAction.LEAVE_TO_AI:
-            leave_to_ai(intent, request.staff)
+            outcome = leave_to_ai(intent, request.staff)
         else:
-            perform(intent, request.staff, reason=reason, note=note)
+            outcome = perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
         return _again(request, ref, "conversations/lost_race.html", 409, error)
     except Invalid as error:
@@ -78,11 +79,12 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
         response.headers["Retry-After"] = "5"
         return response
     listed = open_list_context(request.POST.get("in", "")) if "stay" in request.POST else None
-    if listed and intent.action in _GIVEN_UP:
-        messages.success(request, f"{mask_identifier(intent.primary_channel)}: {_DONE[intent.action]}")
-        return redirect(list_link(listed).url)
-    messages.success(request, _DONE[intent.action])
-    return redirect(_back(request, ref))
+    to_list = list_link(listed).url if listed and intent.action in _GIVEN_UP else ""
+    who = f"{mask_identifier(intent.primary_channel)}: " if to_list else ""
+    messages.success(request, f"{who}{_DONE[intent.action]}")
+    if outcome.routing_left:
+        messages.warning(request, f"{who}{_ROUTING_LEFT}")
+    return redirect(to_list or _back(request, ref))
 
 
 def _typed(request: StaffRequest, name: str) -> str:

@@ -132,6 +132,9 @@ def _say(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) 
     """Tell what became of what was selected; each sum by itself, and who it was where they are few."""
     if count := len(report.done):
         messages.success(request, done[0] if count == 1 else done[1].format(count))
+    if report.routing_left:
+        whose = _counted(report.routing_left)
+        messages.warning(request, f"Somebody else changed where the messages of {whose} go. That was left as it is.")
     for words in _not_done(report, request.staff):
         messages.warning(request, words)
 

@@ -92,6 +92,19 @@ def test_a_note_is_kept_for_the_next_person_and_stays_out_of_the_trail(store):
     assert "Wants a call &lt;b&gt;tomorrow&lt;/b&gt;" in client.get(page_of(item)).content.decode()
 
 
+def test_a_routing_that_somebody_else_changed_is_left_and_told(store, settings):
+    settings.HAND_OFF_ROUTING = "held"
+    client = signed_in(member())
+    for theirs in (True, False):
+        item = put_conversation(store)
+        client.post(page_of(item) + "hand-off/", form(client, item, "Take over"))
+        store.update("CONVERSATIONS", key(item), auto_queue_reply_message=theirs)
+        fields = form(client, item, "Hand back to the AI")
+        text = client.post(page_of(item) + "hand-off/", fields, follow=True).content.decode()
+        assert "Handed back to the AI." in text
+        assert ("Somebody else changed where this customer&#x27;s messages go" in text) is not theirs
+
+
 def test_when_the_answer_is_unknown_the_typed_note_is_offered_again(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)

@@ -122,6 +122,19 @@ def ago(minutes):
     return clock.to_iso(clock.now() - timedelta(minutes=minutes))
 
 
+def test_a_routing_that_somebody_else_changed_is_left_and_counted(store, settings):
+    settings.HAND_OFF_ROUTING = "held"
+    keys = put(store, waiting(9), waiting(8), waiting(7))
+    client = signed_in(member())
+    post(client, tokens(client, "waiting"), "take")
+    for each in keys[:2]:
+        store.update("CONVERSATIONS", each, auto_queue_reply_message=False)
+    told = "Somebody else changed where the messages of 2 conversations go. That was left as it is."
+    text = post(client, tokens(client, "mine"), "release")
+    assert "Released 3 conversations." in text
+    assert told in text
+
+
 def test_the_same_form_sent_again_acts_on_nothing_twice(store):
     keys = put(store, waiting(9), waiting(8))
     client = signed_in(member())

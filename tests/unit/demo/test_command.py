@@ -68,6 +68,7 @@ def test_it_tells_what_a_program_needs(demo):
     assert all(name.endswith("-demo") for name in demo["tables"].values())
 
 
+@pytest.mark.slow
 def test_the_provider_lists_messages_as_twilios_does(demo):
     url = f"{demo['provider']}/2010-04-01/Accounts/{demo['provider_account']}/Messages.json"
     basic = base64.b64encode(f"{demo['provider_account']}:{demo['provider_token']}".encode()).decode()

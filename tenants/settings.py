@@ -39,11 +39,12 @@ class SettingsChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class StoredSettings:
-    """Name and settings as stored. `seen` is what a form remembers of them: a digest of both."""
+    """Name, settings and status as stored. `seen` is what a form remembers: a digest of the first two."""
 
     name: str
     settings: settings_text.Settings
     seen: str
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _stored(meta: TenantMeta) -> StoredSettings:
     raw = repr([meta.raw.get("name"), meta.raw.get("settings")])
     seen = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
     stored = settings_text.read(text if isinstance(text, str) else None)
-    return StoredSettings("" if name is None else text_of(name), stored, seen)
+    return StoredSettings("" if name is None else text_of(name), stored, seen, text_of(meta.plain("status") or ""))
 
 
 def save(

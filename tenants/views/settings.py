@@ -1,6 +1,6 @@
 """A tenant's settings: shown, and changed by who may."""
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from django.contrib import messages
@@ -10,12 +10,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
-from console.errors import Invalid
+from console.errors import Invalid, StoreUnavailable, Throttled
 from console.permissions import Permission
 from tenants import settings
 from tenants.queries import load_tenant
 from tenants.reading import settings_facts, shown_to
-from tenants.records import Tenant
+from tenants.records import Tenant, TenantRow
 from tenants.settings import SettingsChanged
 from tenants.settings_form import SettingsForm
 from tenants.views.frame import ASKING, frame
@@ -41,11 +41,21 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Change name and settings. A stale save shows both versions and keeps what was typed."""
     staff = request.staff
     stored = settings.load(tenant_id, staff)
-    # All that belongs to the tenant is read where the page is shown, or a type of channel is asked for that is unusual.
-    tenant = cache(partial(load_tenant, tenant_id, staff))
+
+    # Read where the page is shown, or a type of channel is asked for that is unusual: a save needs nothing of it.
+    @cache
+    def tenant() -> Tenant | TenantRow:
+        try:
+            return load_tenant(tenant_id, staff)
+        except (StoreUnavailable, Throttled):
+            if request.method != "POST":
+                raise
+            # What was typed is worth more than what the page says beside it.
+            return TenantRow(tenant_id, stored.name or tenant_id, stored.status, None)
 
     def mapped() -> list[str]:
-        return [channel.channel.type for channel in tenant().channels]
+        read = tenant()
+        return [each.channel.type for each in read.channels] if isinstance(read, Tenant) else []
 
     if request.method != "POST":
         form = SettingsForm(None, stored=stored, mapped=mapped)
@@ -70,7 +80,9 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     return redirect("tenant-settings", tenant_id)
 
 
-def _context(request: StaffRequest, tenant: Tenant, form: SettingsForm, *, stale: bool = False) -> dict[str, Any]:
+def _context(
+    request: StaffRequest, tenant: Tenant | TenantRow, form: SettingsForm, *, stale: bool = False
+) -> dict[str, Any]:
     return frame(tenant, request.staff, "tenant-settings", "Change") | {
         "form": form,
         "seen": form.stored.seen,

@@ -15,8 +15,7 @@ from console.permissions import Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import TransactionRefused
-from console.store.items import items_of
-from console.store.models import plain_item
+from console.store.models import items_of, plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry

@@ -14,7 +14,7 @@ from console.permissions import Staff
 from console.refs import keyed_digest, seal_data, unseal_data
 from console.schema.tables import table_name
 from console.store.connection import call
-from console.store.items import items_of
+from console.store.models import items_of
 from console.trees import isolated
 
 logger = logging.getLogger(__name__)

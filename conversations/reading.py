@@ -273,6 +273,13 @@ def list_link(context: dict[str, Any] | None) -> ListLink:
     return ListLink(reverse("conversations"), "Conversations")
 
 
+def export_url(token: str, staff: Staff) -> str:
+    """Return the page that exports the list of a sealed context; "" for people who may not."""
+    if not staff.can(Permission.CONVERSATION_EXPORT):
+        return ""
+    return f"{reverse('conversations-export')}?{urlencode({'in': token})}"
+
+
 def _with_query(url: str, query: dict[str, Any]) -> str:
     return f"{url}?{urlencode(query)}" if query else url
 

@@ -17,7 +17,7 @@ from console.redaction import cut, redact
 from console.schema.tables import table_name
 from console.staff.colleagues import name_of
 from console.store.connection import call
-from console.store.items import items_of
+from console.store.models import items_of
 from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, company_named
 from conversations.reading import conversation_url

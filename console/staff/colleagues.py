@@ -16,7 +16,7 @@ from console.schema.tables import table_name
 from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import parallel
 from console.store.connection import call
-from console.store.items import items_of
+from console.store.models import items_of
 from console.store.presence import index_ready
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, record

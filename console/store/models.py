@@ -17,9 +17,9 @@ from pynamodb.constants import LIST, MAP
 from pynamodb.exceptions import DoesNotExist
 from pynamodb.models import Model
 
-from console.errors import NotFound
+from console.errors import NotFound, TableMissing
 from console.schema.tables import table_name
-from console.store.connection import StoreTableConnection
+from console.store.connection import StoreTableConnection, call
 
 _serializer = TypeSerializer()
 
@@ -51,6 +51,25 @@ def plain(value: dict[str, Any]) -> Any:
 def plain_item(item: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """A whole item as plain Python."""
     return {name: plain(value) for name, value in item.items()}
+
+
+def items_of(partition: str, most: int, *, consistent: bool = False) -> list[dict[str, Any]]:
+    """Return the first `most` items of a partition of CONSOLE, plain; none where the table is missing. One Query.
+
+    Raises the store's errors.
+    """
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("CONSOLE"),
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": partition}},
+            Limit=most,
+            ConsistentRead=consistent,
+        )
+    except TableMissing:
+        return []
+    return [plain_item(each) for each in answer["Items"]]
 
 
 def with_bytes(item: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from console.caching import cached_for
 from console.errors import Conflict
 from console.permissions import Staff
 from console.store.errors import TransactionRefused
-from console.store.items import items_of
+from console.store.models import items_of
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry

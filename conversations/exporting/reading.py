@@ -33,7 +33,7 @@ class ListToExport:
     """A list of conversations in a person's scope. `pages` reads it from its beginning.
 
     `what` says in words what it is of, without personal data, and `filters` are those that are set, as
-    `saved_views.filters.describe` takes them. `person` is the pseudonym of the recipient that it is of, "" for none.
+    `saved_views.records.describe` takes them. `person` is the pseudonym of the recipient that it is of, "" for none.
     """
 
     what: str

@@ -13,7 +13,7 @@ from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, record
 from conversations.exporting.reading import ListToExport
 from conversations.exporting.rows import COLUMNS
-from conversations.saved_views.filters import describe
+from conversations.saved_views.records import describe
 
 # Filters can leave pages empty: stop after so many times the pages that the limit needs, and after so long.
 PAGES_PER_FULL_ONE = 5

@@ -24,8 +24,7 @@ from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
-from console.store.items import items_of
-from console.store.models import plain_item
+from console.store.models import items_of, plain_item
 from console.store.presence import table_ready
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action

@@ -17,23 +17,23 @@ from console.redaction import redact
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import TransactionRefused
-from console.store.items import items_of
-from console.store.models import plain_item
+from console.store.models import items_of, plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, new_action_id
 from conversations import companies, groups
 from conversations.reading import text_of
-from conversations.saved_views.filters import FilteredList, check
 from conversations.saved_views.records import (
     NEEDED,
     SHARED,
     Audience,
+    FilteredList,
     SavedView,
     SavedViewChanged,
     SavedViewGone,
     ViewNameTaken,
     ViewOwner,
+    check,
     open_reference,
 )
 

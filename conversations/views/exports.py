@@ -1,7 +1,6 @@
 """`/conversations/export/`: a list of conversations as a file."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
@@ -12,13 +11,13 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.exports import ExportForm
-from console.permissions import Permission, Staff
+from console.permissions import Permission
 from conversations.companies import companies_for
 from conversations.exporting.reading import ListToExport, list_to_export
 from conversations.exporting.rows import COLUMNS
 from conversations.exporting.service import export as export_list
-from conversations.reading import list_link, open_list_context
-from conversations.saved_views.filters import describe
+from conversations.reading import export_url, list_link, open_list_context
+from conversations.saved_views.records import describe
 
 
 @requires(Permission.CONVERSATION_EXPORT)
@@ -48,10 +47,3 @@ def _page(request: StaffRequest, listed: ListToExport, asked: ExportForm, urls: 
         "crumbs": [{"label": "Conversations", "url": reverse("conversations")}, {"label": "Export"}],
     }
     return render(request, "conversations/export.html", context, status=400 if asked.is_bound else 200)
-
-
-def export_url(token: str, staff: Staff) -> str:
-    """Return the page that exports the list of a sealed context; "" for people who may not."""
-    if not staff.can(Permission.CONVERSATION_EXPORT):
-        return ""
-    return f"{reverse('conversations-export')}?{urlencode({'in': token})}"

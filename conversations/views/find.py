@@ -13,8 +13,7 @@ from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from conversations.forms import LOOKUPS, ConversationLookupForm, bound_lookup
-from conversations.reading import open_list_context, seal_list_context
-from conversations.views.exports import export_url
+from conversations.reading import export_url, open_list_context, seal_list_context
 from conversations.views.lists import rows_of
 
 

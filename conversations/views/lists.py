@@ -36,12 +36,11 @@ from conversations.queries import (
     read_list,
 )
 from conversations.queue.counting import waits_in
-from conversations.reading import CHANNELS, identifier_for, seal_list_context, url_of, words
+from conversations.reading import CHANNELS, export_url, identifier_for, seal_list_context, url_of, words
 from conversations.records import ConversationSummary, HandOffState, Page
-from conversations.saved_views.filters import FilteredList
+from conversations.saved_views.records import FilteredList
 from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.views.conversation import not_for_prefetch
-from conversations.views.exports import export_url
 from conversations.views.saved_views import menu_of
 
 COMPANIES_SHOWN = 100

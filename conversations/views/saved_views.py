@@ -19,8 +19,18 @@ from console.trees import isolated
 from conversations.companies import names_for
 from conversations.queue.form import QueueForm
 from conversations.saved_views import service
-from conversations.saved_views.filters import FilteredList, address_of, describe, given, is_narrowed
-from conversations.saved_views.records import NEEDED, Audience, SavedView, SavedViewGone, ViewOwner
+from conversations.saved_views.records import (
+    NEEDED,
+    Audience,
+    FilteredList,
+    SavedView,
+    SavedViewGone,
+    ViewOwner,
+    address_of,
+    describe,
+    given,
+    is_narrowed,
+)
 from tenants.views.frame import ASKING, FormPage, fill_in
 
 # Views that stand beside the menu of all.

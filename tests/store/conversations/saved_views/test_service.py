@@ -6,10 +6,10 @@ from console.errors import BadReference, Forbidden, Invalid, NotFound, StoreUnav
 from console.permissions import Role, Scope
 from console.refs import seal
 from conversations.saved_views import service
-from conversations.saved_views.filters import FilteredList
 from conversations.saved_views.records import (
     REFERENCE,
     SHARED,
+    FilteredList,
     SavedViewChanged,
     SavedViewGone,
     ViewNameTaken,

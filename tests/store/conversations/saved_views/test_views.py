@@ -9,8 +9,7 @@ from console.errors import StoreUnavailable
 from console.middleware import POLL_HEADER
 from console.permissions import Staff
 from conversations.saved_views import service
-from conversations.saved_views.filters import FilteredList
-from conversations.saved_views.records import SavedView
+from conversations.saved_views.records import FilteredList, SavedView
 from conversations.saved_views.service import save, views_for
 from conversations.views import saved_views
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in

@@ -6,7 +6,7 @@ from console.errors import Invalid
 from conversations.forms import CompanyListFilter
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import mark_of_reason
-from conversations.saved_views.filters import FilteredList, address_of, check, describe, given
+from conversations.saved_views.records import FilteredList, address_of, check, describe, given
 
 QUEUE, CONVERSATIONS = FilteredList.QUEUE, FilteredList.CONVERSATIONS
 WHOLE_QUEUE = {

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
 
+from console.audit.archive.chain import SHORTEST as SHORTEST_ARCHIVE_KEY
 from console.permissions import Role
 from console.schema.environments import (
     DEVELOPMENT,
@@ -25,7 +27,7 @@ from console.schema.tables import TABLES, table_name
 from console.staff import second_factor
 from console.staff.oidc import configuration
 from console.startup import SAFETY, WEB, StartRefusal
-from console.telemetry.exposition import SHORTEST_TOKEN
+from console.telemetry import reports
 from console.telemetry.starting import settings_without_packages
 
 Messages = Iterable[checks.CheckMessage]
@@ -92,6 +94,63 @@ def check_switches(app_configs: Any, **_: Any) -> Messages:
             f"{name} must not be set where CONSOLE_ENV is {settings.CONSOLE_ENV!r}.",
             hint=f"Remove it; only {', '.join(DEVELOPMENT)} may have it.",
             id="console.E003",
+        )
+
+
+@checks.register(SAFETY)
+def check_archive_key(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a key of archives that `audit export` would refuse."""
+    own = filter(None, (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS))
+    if any(len(each) < SHORTEST_ARCHIVE_KEY for each in own):
+        yield StartRefusal(
+            f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST_ARCHIVE_KEY} characters.",
+            hint=MAKE_A_KEY,
+            id="console.E018",
+        )
+
+
+# --- What is asked, where, and for how long -------------------------------------------------------------------------
+
+_ADDRESSES = (
+    *("DYNAMODB_ENDPOINT", "SQS_ENDPOINT", "SECRETS_ENDPOINT", "NOTIFICATIONS_ENDPOINT"),
+    *("TWILIO_API_URL", "SENDGRID_API_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    *("HANDOFF_QUEUE_URL", "OUTBOX_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL", "RECEIPTS_QUEUE_URL"),
+)
+
+
+def is_web_address(url: str) -> bool:
+    """Tell whether a text is an address of http or https with a host."""
+    try:
+        there = urlsplit(url)
+        return there.scheme in ("http", "https") and bool(there.hostname)
+    except ValueError:
+        return False
+
+
+@checks.register(SAFETY)
+def check_addresses(app_configs: Any, **_: Any) -> Messages:
+    """Refuse addresses of services that are none: every call would fail."""
+    named = {name: getattr(settings, name) for name in _ADDRESSES}
+    named |= {f"{channel.upper()}_QUEUE_URL": url for channel, url in settings.CHANNEL_QUEUE_URLS.items()}
+    for name, url in named.items():
+        if url and not is_web_address(url):
+            yield StartRefusal(
+                f"{name} must be a web address.",
+                hint="Begin it with https:// or http://, or leave it empty.",
+                id="console.E016",
+            )
+
+
+@checks.register(SAFETY)
+def check_deadline(app_configs: Any, **_: Any) -> Messages:
+    """Refuse a deadline that no call could meet: a call begins only where it can end in time."""
+    least = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1
+    if least > settings.REQUEST_DEADLINE_SECONDS:
+        yield StartRefusal(
+            f"REQUEST_DEADLINE_SECONDS must be {least:g} or more: a second longer than the two timeouts of DynamoDB "
+            "together.",
+            hint="Set it to 20, its default, or shorten the timeouts.",
+            id="console.E015",
         )
 
 
@@ -193,9 +252,9 @@ def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
 @checks.register(SAFETY)
 def check_metrics(app_configs: Any, **_: Any) -> Messages:
     """Refuse a METRICS_TOKEN that can be guessed."""
-    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+    if settings.METRICS_TOKEN and is_guessable(settings.METRICS_TOKEN):
         yield StartRefusal(
-            f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_TOKEN} random characters.",
+            f"METRICS_TOKEN can be guessed: it needs at least {SHORTEST_KEY} random characters.",
             hint=MAKE_A_KEY,
             id="console.E013",
         )
@@ -209,6 +268,12 @@ def check_observability(app_configs: Any, **_: Any) -> Messages:
             f"{name} is set, and what it needs is not installed.",
             hint="pip install --require-hashes -r requirements-observability.txt",
             id="console.E014",
+        )
+    if not settings_without_packages() and not reports.can_be_sent():
+        yield StartRefusal(
+            "SENTRY_DSN is not the address of a project in Sentry.",
+            hint="Copy it from the project's settings, or leave it empty.",
+            id="console.E017",
         )
 
 

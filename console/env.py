@@ -6,6 +6,8 @@ from typing import Any
 import environ
 
 _FALSE = ("false", "off", "n", "no", "0", "")
+# The class has methods of the types' names.
+_Bound = float | None
 
 
 class StrictEnv(environ.FileAwareEnv):
@@ -35,6 +37,23 @@ class StrictEnv(environ.FileAwareEnv):
             self.unreadable[var] = wrong
             return "" if is_required else default
         return float(raw) if cast is float else self.parse_value(raw, cast)
+
+    def int(self, var: Any, default: Any = environ.Env.NOTSET, least: _Bound = None, most: _Bound = None) -> Any:
+        """A whole number, from `least` to `most`."""
+        return self._within(var, super().int(var, default), default, least, most)
+
+    def float(self, var: Any, default: Any = environ.Env.NOTSET, least: _Bound = None) -> Any:
+        """A number, of `least` or more."""
+        return self._within(var, super().float(var, default), default, least, None)
+
+    def _within(self, var: Any, value: Any, default: Any, least: _Bound, most: _Bound) -> Any:
+        if least is not None and value < least:
+            self.unreadable[var] = f"must be {least} or more"
+        elif most is not None and value > most:
+            self.unreadable[var] = f"must be {most} or less"
+        else:
+            return value
+        return default
 
     def str(self, var: Any, default: Any = environ.Env.NOTSET, multiline: bool = False, choices: Any = None) -> Any:
         """A setting of text; with `choices` one of these."""

@@ -169,11 +169,27 @@ def _count(record: logging.LogRecord, *, is_masked: bool = False) -> None:
         metrics.LOG_REDACTIONS.inc()
 
 
-class AFewAMinute(logging.Filter):
-    """Let through a few lines a minute of each logger, each on one line and without a traceback.
+class FailuresByRoute(logging.Filter):
+    """Of Django's lines on answers of 500 and more let through those of exceptions, with the route for the address.
 
-    What anybody on the network can cause must neither fill the log nor forge lines. The next line says how many were
-    left out.
+    An address may name a person or a company. The others tell nothing that the line of the request does not.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether the record is logged; put the route into it if so."""
+        if not record.exc_info:
+            return False
+        request = getattr(record, "request", None)
+        if request is not None:
+            record.msg, record.args = "Not answered: %s", (context.ObservedRequest("", request).route,)
+        return True
+
+
+class AFewAMinute(logging.Filter):
+    """Let through a few lines a minute of each logger, each on one line, without a traceback, and a warning at most.
+
+    What anybody on the network can cause must neither fill the log, forge lines nor raise an alarm. The next line says
+    how many were left out.
     """
 
     LINES, LENGTH = 10, 300
@@ -203,6 +219,8 @@ class AFewAMinute(logging.Filter):
         record.msg = said[: self.LENGTH].encode("unicode_escape").decode()
         record.msg += f" ({left_out} more before this were left out)" if left_out else ""
         record.args, record.exc_info, record.exc_text, record.stack_info = (), None, None, None
+        if record.levelno > logging.WARNING:
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 

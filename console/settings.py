@@ -21,7 +21,7 @@ if (BASE_DIR / ".env").is_file():
     env.read_env(str(BASE_DIR / ".env"))
 
 # --- Environment and secrets -------------------------------------------------------------------------------------
-AWS_REGION = env.str("AWS_REGION", default="eu-west-2")
+AWS_REGION = env.str("AWS_REGION", default="eu-west-2") or "eu-west-2"
 SETTINGS_SECRET = env.str("SETTINGS_SECRET", default="")
 if SETTINGS_SECRET:
     try:
@@ -36,14 +36,15 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # Warnings of `manage.py check --deploy` that somebody has answered. What refuses the start cannot be silenced.
-SILENCED_SYSTEM_CHECKS = [each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[])]
+# Django warns of a SECRET_KEY below 50 characters; console.E002 looks closer, and 32 are enough.
+SILENCED_SYSTEM_CHECKS = ["security.W009", *(each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[]))]
 
 # --- DynamoDB ----------------------------------------------------------------------------------------------------
 DYNAMODB_ENDPOINT = env.str("DYNAMODB_ENDPOINT", default="")
-DYNAMODB_CONNECT_TIMEOUT_SECONDS = env.float("DYNAMODB_CONNECT_TIMEOUT_SECONDS", default=1.0)
-DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", default=3.0)
-DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3)
-DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32)
+DYNAMODB_CONNECT_TIMEOUT_SECONDS = env.float("DYNAMODB_CONNECT_TIMEOUT_SECONDS", default=1.0, least=0.1)
+DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", default=3.0, least=0.1)
+DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3, least=1)
+DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32, least=1)
 REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
 # TABLE_CONVERSATIONS=… and so on; console.schema.tables knows the keys and the default names.
 TABLE_NAMES = {
@@ -99,17 +100,17 @@ NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", default=[]
 # Where Amazon SNS and SES are, if not at AWS.
 NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
 # How long messages of customers live in the console's own table.
-MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
-AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
-INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730)
+MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180, least=1)
+AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60, least=1)
+INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730, least=1)
 # How long after a walk over threads, chats, the middleware's records and tenants' conversations the next one begins.
-INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6)
-IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
+INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6, least=0.1)
+IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30, least=1)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
 # Conversations in one download of a list, the first ones.
-CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000)
+CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000, least=1)
 # Entries in one download of the review, the newest ones.
-AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
+AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000, least=1)
 # What models' tokens cost where the library's prices do not hold (conversations.insight.prices): a JSON list.
 INSIGHT_PRICES = env.str("INSIGHT_PRICES", default="")
 # The key of archives (console.audit.archive.chain); derived from SECRET_KEY while empty.
@@ -182,19 +183,19 @@ TIME_ZONE = "UTC"
 # --- Sign-in -----------------------------------------------------------------------------------------------------
 PASSWORD_HASHERS = ["console.staff.passwords.Argon2Hasher"]
 PASSWORD_MIN_LENGTH = 12
-SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
-SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)
+SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60, least=1)
+SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12, least=1)
 
 # Attempts of a quarter of an hour, per account and per address (see console.staff.throttling).
-SIGN_IN_ATTEMPTS_PER_ACCOUNT = env.int("SIGN_IN_ATTEMPTS_PER_ACCOUNT", default=10)
-SIGN_IN_ATTEMPTS_PER_ADDRESS = env.int("SIGN_IN_ATTEMPTS_PER_ADDRESS", default=100)
+SIGN_IN_ATTEMPTS_PER_ACCOUNT = env.int("SIGN_IN_ATTEMPTS_PER_ACCOUNT", default=10, least=1)
+SIGN_IN_ATTEMPTS_PER_ADDRESS = env.int("SIGN_IN_ATTEMPTS_PER_ADDRESS", default=100, least=1)
 # What each person may do at once, and how often from then on: searches for personal data of a role that may not reveal
 # any, and reveals of everybody else.
-PERSONAL_SEARCHES_PER_HOUR = env.int("PERSONAL_SEARCHES_PER_HOUR", default=20)
-REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200)
+PERSONAL_SEARCHES_PER_HOUR = env.int("PERSONAL_SEARCHES_PER_HOUR", default=20, least=1)
+REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200, least=1)
 # How many proxies of ours append to X-Forwarded-For; with 0 the header is never read.
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
-PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24)
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0, least=0)
+PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24, least=1)
 # Whose sign-in needs a second factor: none, all, or roles (see console.staff.second_factor).
 REQUIRE_SECOND_FACTOR = [each.strip() for each in env.list("REQUIRE_SECOND_FACTOR", default=["none"])]
 
@@ -279,7 +280,7 @@ STORAGES = {
 
 # --- Metrics, traces, error reports: each off unless it is set up (docs/monitoring.md) ----------------------------
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
-METRICS_PORT = env.int("METRICS_PORT", default=0)
+METRICS_PORT = env.int("METRICS_PORT", default=0, least=0, most=65_535)
 METRICS_ADDRESS = env.str("METRICS_ADDRESS", default="127.0.0.1")
 # The libraries read more of OTEL_… themselves, as OpenTelemetry describes it.
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
@@ -303,11 +304,14 @@ LOGGING = {
         "stderr": {"class": "logging.StreamHandler", "formatter": _FORMATTER},
         "security": {"class": "logging.StreamHandler", "formatter": _FORMATTER, "filters": ["a few a minute"]},
     },
-    "filters": {"a few a minute": {"()": "console.logs.AFewAMinute"}},
+    "filters": {
+        "a few a minute": {"()": "console.logs.AFewAMinute"},
+        "failures by route": {"()": "console.logs.FailuresByRoute"},
+    },
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO", choices=LOG_LEVELS)},
     "loggers": {
         # Handled by the console's own error pages and audit trail; `console.request` has a line of each.
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["failures by route"]},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
         # At debug level these libraries print whole items, messages, addresses and credentials.

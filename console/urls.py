@@ -12,10 +12,10 @@ urlpatterns = [
     path("search/", search.search, name="search"),
     path("audit/", include("console.audit.urls")),
     path("system/", views.system, name="system"),
-    # Fixed parts come first: a pattern of stores takes any first part for a store's name, and looks for it.
     path("", include("console.staff.urls")),
-    path("", include("conversations.urls")),
     path("", include("tenants.urls")),
+    # Last: a pattern of stores takes any first part for a store's name, and looks for it.
+    path("", include("conversations.urls")),
 ]
 handler400 = "console.views.bad_request"
 handler403 = "console.views.forbidden"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from console.checks import is_web_address
 from console.startup import SAFETY, StartRefusal
 from conversations.handoff.routing import HELD, OFF, WAITING, has_inbound_source
 from conversations.insight.prices import problems_of_prices
@@ -75,7 +75,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
 @checks.register(SAFETY)
 def check_notifications(app_configs: Any, **_: Any) -> Messages:
     """Refuse settings with which notifications would lead nowhere."""
-    if settings.CONSOLE_URL and not _is_address(settings.CONSOLE_URL):
+    if settings.CONSOLE_URL and not is_web_address(settings.CONSOLE_URL):
         yield StartRefusal(
             "CONSOLE_URL must be the console's address.",
             hint="Set it to one such as https://console.example.com, or leave it empty.",
@@ -99,11 +99,3 @@ def check_prices(app_configs: Any, **_: Any) -> Messages:
         yield StartRefusal(
             problem, hint="docs/insight.md has an example of prices of your own.", id="conversations.E009"
         )
-
-
-def _is_address(url: str) -> bool:
-    try:
-        there = urlsplit(url)
-        return there.scheme in ("http", "https") and bool(there.hostname)
-    except ValueError:
-        return False

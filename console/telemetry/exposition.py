@@ -20,7 +20,6 @@ from console.telemetry.state import StateCollector
 
 logger = logging.getLogger(__name__)
 
-SHORTEST_TOKEN = 32
 _state = StateCollector()
 
 

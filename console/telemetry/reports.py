@@ -23,6 +23,19 @@ def is_configured() -> bool:
     return bool(settings.SENTRY_DSN)
 
 
+def can_be_sent() -> bool:
+    """Whether SENTRY_DSN is empty, or an address that the library takes, which must be installed."""
+    if not is_configured():
+        return True
+    from sentry_sdk.utils import BadDsn, Dsn
+
+    try:
+        Dsn(settings.SENTRY_DSN)
+    except (BadDsn, ValueError):
+        return False
+    return True
+
+
 def start() -> None:
     """Report what fails in this process, if there is somebody to report it to."""
     if not is_configured():

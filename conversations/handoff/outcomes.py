@@ -57,12 +57,20 @@ class HandOffOutcome:
 class ReleaseReport:
     """What became of the conversations that a person held, as (primary_channel, conversation_id).
 
-    `unread` companies were not looked through to their end, so that the person may hold more there.
+    `unread` companies were not looked through to their end, so that the person may hold more there. `routing_left`: of
+    how many somebody else had changed the platform's routing meanwhile, so that it was not restored.
     """
 
     released: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str], ...]
     unread: int = 0
+    routing_left: int = 0
+
+
+def describe_routing_left(count: int) -> str:
+    """Say that somebody else's change of the routing of so many conversations stays."""
+    whose = "1 conversation" if count == 1 else f"{count} conversations"
+    return f"In the meantime, somebody else changed where the messages of {whose} go. Their change was kept."
 
 
 class LostRace(Conflict):

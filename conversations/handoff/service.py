@@ -87,33 +87,36 @@ def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) ->
     alone; what could not be released is reported, not raised.
     """
     released, failed = [], []
+    routing_left = 0
     for key in held:
         try:
-            if _release(username, actor, key):
-                released.append(key)
+            outcome = _release(username, actor, key)
         except NotFound:
             continue
         except ConsoleError:
             failed.append(key)
-    return ReleaseReport(tuple(released), tuple(failed))
+            continue
+        if outcome is not None:
+            released.append(key)
+            routing_left += outcome.routing_left
+    return ReleaseReport(tuple(released), tuple(failed), routing_left=routing_left)
 
 
-def _release(username: str, actor: Actor, key: tuple[str, str]) -> bool:
+def _release(username: str, actor: Actor, key: tuple[str, str]) -> HandOffOutcome | None:
+    """What came of it; None where the person does not hold it."""
     for attempt in range(1, RELEASE_TRIES + 1):
         item = _load(*key)
         hand_off = hand_off_of(item)
         if hand_off.agent != username:
-            return False
+            return None
         overridden = hand_off.state is HandOffState.OVERRIDDEN
         action = HandOffAction.ACKNOWLEDGE if overridden else HandOffAction.RELEASE
         try:
-            _Performance(intent_for(action, item, hand_off), actor).run(item, "", "")
+            return _Performance(intent_for(action, item, hand_off), actor).run(item, "", "")
         except LostRace:
             if attempt == RELEASE_TRIES:
                 raise
-        else:
-            break
-    return True
+    return None
 
 
 def _check_texts(intent: Intent, reason: str, note: str) -> None:

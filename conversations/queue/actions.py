@@ -123,10 +123,11 @@ def _release(username: str, actor: Actor, companies: Sequence[str], reads_per_co
     """Release what is found in these companies, as it is found. Raises the store's errors of the reads."""
     released: list[tuple[str, str]] = []
     failed: list[tuple[str, str]] = []
-    unread = 0
+    unread = routing_left = 0
     for keys, incomplete in keys_held_by(username, companies, reads_per_company):
         report = release_all(username, actor, keys)
         released += report.released
         failed += report.failed
         unread += incomplete
-    return ReleaseReport(tuple(released), tuple(failed), unread)
+        routing_left += report.routing_left
+    return ReleaseReport(tuple(released), tuple(failed), unread, routing_left)

@@ -40,7 +40,7 @@ _DONE = {
     HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
-_ROUTING_LEFT = "Somebody else changed where this customer's messages go in the meantime. That was left as it is."
+_ROUTING_LEFT = "In the meantime, somebody else changed where this customer's messages go. Their change was kept."
 # After giving up a conversation from a row of a list (`stay`), people return to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
 

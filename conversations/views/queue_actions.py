@@ -10,6 +10,7 @@ from console.errors import BadReference
 from console.permissions import Permission
 from console.refs import unseal
 from conversations.companies import companies_for
+from conversations.handoff.outcomes import describe_routing_left
 from conversations.queue.actions import release_mine as release_held
 from conversations.queue.actions import take_longest
 from conversations.queue.form import QueueForm
@@ -46,6 +47,8 @@ def release_mine(request: StaffRequest) -> HttpResponse:
     if released:
         what = "1 conversation is" if released == 1 else f"{released} conversations are"
         messages.success(request, f"{what} back in the queue. Waiting times continue.")
+    if report.routing_left:
+        messages.warning(request, describe_routing_left(report.routing_left))
     if report.unread:
         where = "1 company was" if report.unread == 1 else f"{report.unread:,} companies were"
         messages.warning(

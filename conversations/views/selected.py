@@ -15,6 +15,7 @@ from console.answers import form_on
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, Intent
+from conversations.handoff.outcomes import describe_routing_left
 from conversations.handoff.receivers import offered
 from conversations.queue.selection import (
     BulkAction,
@@ -133,8 +134,7 @@ def _say(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) 
     if count := len(report.done):
         messages.success(request, done[0] if count == 1 else done[1].format(count))
     if report.routing_left:
-        whose = _counted(report.routing_left)
-        messages.warning(request, f"Somebody else changed where the messages of {whose} go. That was left as it is.")
+        messages.warning(request, describe_routing_left(report.routing_left))
     for words in _not_done(report, request.staff):
         messages.warning(request, words)
 

@@ -55,7 +55,10 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
     def mapped() -> list[str]:
         read = tenant()
-        return [each.channel.type for each in read.channels] if isinstance(read, Tenant) else []
+        if isinstance(read, Tenant):
+            return [each.channel.type for each in read.channels]
+        # They were offered when the form was opened.
+        return request.POST.getlist("enabled_channels")
 
     if request.method != "POST":
         form = SettingsForm(None, stored=stored, mapped=mapped)

@@ -102,7 +102,7 @@ def test_a_routing_that_somebody_else_changed_is_left_and_told(store, settings):
         fields = form(client, item, "Hand back to the AI")
         text = client.post(page_of(item) + "hand-off/", fields, follow=True).content.decode()
         assert "Handed back to the AI." in text
-        assert ("Somebody else changed where this customer&#x27;s messages go" in text) is not theirs
+        assert ("somebody else changed where this customer&#x27;s messages go" in text) is not theirs
 
 
 def test_when_the_answer_is_unknown_the_typed_note_is_offered_again(store):

@@ -129,7 +129,7 @@ def test_a_routing_that_somebody_else_changed_is_left_and_counted(store, setting
     post(client, tokens(client, "waiting"), "take")
     for each in keys[:2]:
         store.update("CONVERSATIONS", each, auto_queue_reply_message=False)
-    told = "Somebody else changed where the messages of 2 conversations go. That was left as it is."
+    told = "In the meantime, somebody else changed where the messages of 2 conversations go. Their change was kept."
     text = post(client, tokens(client, "mine"), "release")
     assert "Released 3 conversations." in text
     assert told in text

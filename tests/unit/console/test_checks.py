@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from console.env import StrictEnv
 from console.startup import ConsoleCommand, StartRefusal
 from console.telemetry import starting
-from console.telemetry.exposition import SHORTEST_TOKEN
 from tests.documentation import SETTINGS
 from tests.documentation import settings as documented_settings
 
@@ -51,9 +50,13 @@ WRONG = {
     "console.E010": {"REQUIRE_SECOND_FACTOR": "boss"},
     "console.E011": ISSUER | {"OIDC_SCOPES": "profile"},
     "console.E012": {"STATIC_MANIFEST": "true"},
-    "console.E013": {"METRICS_TOKEN": "x" * (SHORTEST_TOKEN - 1)},
+    "console.E013": {"METRICS_TOKEN": "x" * 40},
     # Where its packages are not installed.
     "console.E014": {"SENTRY_DSN": "https://key@sentry.example.com/1"},
+    "console.E015": {"REQUEST_DEADLINE_SECONDS": "4"},
+    "console.E016": {"SQS_ENDPOINT": "localhost:9324"},
+    "console.E017": {"SENTRY_DSN": "zzz"},
+    "console.E018": {"AUDIT_ARCHIVE_KEY": "short"},
     "console.W001": {"BEHIND_TLS_PROXY": "true"},
     "console.W002": {"SECRET_KEY_FALLBACKS": "guess"},
     "console.W003": ISSUER | {"REQUIRE_SECOND_FACTOR": "all"},
@@ -123,7 +126,8 @@ def test_with_safe_settings_nothing_is_refused_and_nothing_warned_of(tmp_path):
 
 @pytest.mark.parametrize("key", WRONG)
 def test_each_id_is_told_of_its_own_mistake_alone_and_says_how_to_mend_it(tmp_path, monkeypatch, key):
-    monkeypatch.setattr(starting, "find_spec", lambda name: None)
+    if key == "console.E014":
+        monkeypatch.setattr(starting, "find_spec", lambda name: None)
     with environment_of(tmp_path, **WRONG[key]):
         told = found()
     assert [each.id for each in told] == [key]
@@ -179,6 +183,27 @@ def test_what_is_malformed_is_named_and_has_its_default_meanwhile(monkeypatch, k
     env = StrictEnv()
     assert getattr(env, kind)("SETTING", default=7) == 7
     assert env.unreadable == {"SETTING": wrong}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "bounds", "wrong"),
+    [
+        ("int", "0", {"least": 1}, "must be 1 or more"),
+        ("float", "-2", {"least": 0.1}, "must be 0.1 or more"),
+        ("int", "65536", {"least": 0, "most": 65_535}, "must be 65535 or less"),
+    ],
+)
+def test_a_number_out_of_its_range_is_named_and_has_its_default_meanwhile(monkeypatch, kind, value, bounds, wrong):
+    monkeypatch.setenv("SETTING", value)
+    env = StrictEnv()
+    assert getattr(env, kind)("SETTING", default=7, **bounds) == 7
+    assert env.unreadable == {"SETTING": wrong}
+
+
+@pytest.mark.parametrize("name", ["AUDIT_RETENTION_DAYS", "SESSION_IDLE_MINUTES", "DYNAMODB_MAX_ATTEMPTS"])
+def test_no_limit_of_the_console_may_be_nothing(tmp_path, name):
+    with environment_of(tmp_path, **{name: "0"}):
+        assert [(each.id, each.msg) for each in found()] == [("console.E001", f"{name} must be 1 or more.")]
 
 
 @pytest.mark.parametrize(

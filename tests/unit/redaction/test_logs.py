@@ -117,7 +117,7 @@ def test_malformed_requests_are_logged_a_few_a_minute_without_tracebacks(setting
         written = capsys.readouterr().err
         lines = [line for line in written.splitlines() if "django.security" in line]
         assert len(lines) == AFewAMinute.LINES
-        assert "DisallowedHost" in lines[0]
+        assert " WARNING django.security.DisallowedHost" in lines[0]
         assert "Traceback" not in written
         assert "evil0.example" in lines[0]
         later = time.monotonic() + 61

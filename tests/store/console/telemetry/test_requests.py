@@ -8,12 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 
+from console.errors import StoreUnavailable
 from console.logs import without_secrets
 from console.middleware import POLL_HEADER
 from console.store.calls import submit
 from console.store.connection import call
 from tests import faults
-from tests.people import member, signed_in
+from tests.people import COMPANY, member, signed_in
 from tests.store.console.telemetry.kit import counting, lines_of
 from tests.unit.test_architecture import routes
 
@@ -106,6 +107,25 @@ def test_an_id_is_taken_from_our_own_proxy_alone_and_only_if_it_is_one(client, s
         assert found == taken
     else:
         assert found not in (given, given.strip())
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("heliotrope"), StoreUnavailable("The database did not answer.")])
+def test_of_an_answer_that_failed_the_log_has_the_route_and_no_address(store, monkeypatch, failure):
+    def fail(*_, **__):
+        raise failure
+
+    client = signed_in(member(scope=[COMPANY]))
+    client.raise_request_exception = False
+    monkeypatch.setattr("conversations.views.lists.read_list", fail)
+    with lines_of("django.request") as told:
+        answer = client.get(f"/conversations/companies/{COMPANY}/")
+    route = "/conversations/companies/<str:company_id>/"
+    if answer.status_code == 500:
+        assert [each["message"] for each in told] == [f"Not answered: {route}"]
+        assert told[0]["request_id"] == answer.headers["X-Request-ID"]
+    else:
+        # The request's own line says it.
+        assert (answer.status_code, told) == (503, [])
 
 
 def test_all_lines_of_a_request_have_its_id_those_of_other_threads_too(store, monkeypatch):

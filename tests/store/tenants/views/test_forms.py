@@ -316,8 +316,9 @@ def test_a_type_of_channel_that_only_the_tenant_has_can_be_enabled(store, olga):
 @pytest.mark.parametrize("refused", [{"messages_per_day": "many"}, {"messages_per_day": "5"}], ids=["form", "store"])
 def test_typed_settings_stay_where_the_rest_of_the_tenant_cannot_be_read(store, olga, refused):
     put_tenants(store)
+    store.put("TENANTS", mapping("pager", "p-1"))
     url = "/tenants/outlocks/settings/change/"
-    form = fields(body(olga.get(url))) | {"enabled_channels": ["teams"]} | refused
+    form = fields(body(olga.get(url))) | {"enabled_channels": ["teams", "pager"]} | refused
     with faults.fail_before("Query", table_key="TENANTS"), faults.fail_before("TransactWriteItems"):
         page = body(olga.post(url, form))
     with faults.fail_before("Query", table_key="TENANTS"):
@@ -325,6 +326,7 @@ def test_typed_settings_stay_where_the_rest_of_the_tenant_cannot_be_read(store, 
     assert f'name="messages_per_day" value="{refused["messages_per_day"]}"' in page
     assert "<h1><bdi>Outlocks</bdi></h1>" in page
     assert "no status" not in page
+    assert re.search(r'value="pager"[^>]* checked', page)
 
 
 def test_settings_that_cannot_be_name_their_field_and_keep_the_rest(store, olga):

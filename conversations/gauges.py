@@ -59,7 +59,7 @@ OLDEST_WAIT = StateGauge(
     "console_queue_oldest_wait_seconds", "How long the conversation has waited that waits longest."
 )
 INCOMPLETE = StateGauge(
-    "console_queue_incomplete", "1 where the queue is larger than what was counted: the numbers are at least so high."
+    "console_queue_incomplete", "1 if the queue is larger than what was counted; the real numbers are higher."
 )
 NOT_PLACED = StateGauge("console_messages_not_placed", "Customers' messages that an administrator has to look at.")
 OVERDUE = StateGauge("console_work_overdue_seconds", "For how long the oldest piece of work has been due.", ("work",))

@@ -9,7 +9,7 @@ from console.schema.tables import TABLES
 Parameters = dict[str, dict[str, Any]]
 OWN_TABLES = tuple(key for key, spec in TABLES.items() if spec.ours)
 OTHER_TABLES = tuple(key for key, spec in TABLES.items() if not spec.ours)
-CHANNELS = ("Whatsapp", "Sms", "Email")
+CHANNELS = {"Whatsapp": "WhatsApp", "Sms": "SMS", "Email": "email"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ GROUPS: dict[str, Parameters] = {
     "Customers' messages and replies": {
         "HandOffRouting": _choice("HAND_OFF_ROUTING", "off", "held", "waiting"),
         "HandoffQueueUrl": _queue("queue of messages for people"),
-        **{f"{channel}QueueUrl": _queue(f"queue of {channel}") for channel in CHANNELS},
+        **{f"{channel}QueueUrl": _queue(f"{label} queue") for channel, label in CHANNELS.items()},
         "Replies": _choice("Whether people answer from the console", "on", "off"),
         "ReplyProviders": _text("whatsapp:twilio,sms:twilio,email:sendgrid", "REPLY_PROVIDERS"),
         "SendingService": _choice("own: queues for your own sending service (outbox-only)", "none", "own"),

@@ -74,11 +74,9 @@ SIGN_IN_FAILURES = Counter("console_sign_in_failures_total", "Sign-ins that were
 LOST_RACES = Counter(
     "console_lost_races_total", "Hand-off actions that changed nothing because somebody else was first.", ["action"]
 )
-MESSAGES = Counter(
-    "console_messages_total", "Customers' messages that were handled, by what became of them.", ["outcome"]
-)
+MESSAGES = Counter("console_messages_total", "Customers' messages handled, by outcome.", ["outcome"])
 REPLIES = Counter("console_replies_total", "Replies that came into a state.", ["state"])
-NOTIFICATIONS = Counter("console_notifications_total", "Notifications by what became of them.", ["outcome"])
+NOTIFICATIONS = Counter("console_notifications_total", "Notifications, by outcome.", ["outcome"])
 WORKER_FAILURES = Counter(
     "console_worker_failures_total", "Rounds of a part of the work that failed, to be tried again.", ["worker"]
 )

@@ -20,7 +20,7 @@ from django.conf import settings
 from console import clock
 from console.errors import BadReference
 from console.refs import seal_data, unseal_data
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import table_name
 from console.store.calls import submit
 from console.store.connection import call
 from console.store.presence import table_ready
@@ -156,8 +156,8 @@ def walk_all(kind: FactKind, trying: Trying = once) -> Iterator[WorkCounts]:
 
 
 def absent_tables(kind: FactKind) -> list[str]:
-    """The tables of a kind that are not there, by their base names. Raises the store's errors."""
-    return [TABLES[each.key].base for each in WALKED[kind] if not table_ready(each.key)]
+    """The keys of a kind's tables that are not there. Raises the store's errors."""
+    return [each.key for each in WALKED[kind] if not table_ready(each.key)]
 
 
 def lease_name(kind: FactKind) -> str:
@@ -212,7 +212,7 @@ class FactWalker(LeasedWorker):
                 return table
             if table.key not in self._said:
                 self._said.add(table.key)
-                self._say(f"There is no table {TABLES[table.key].base}: Insight counts nothing of it.")
+                self._say(f"Table {table.key} does not exist, so Insight does not count it.")
         return None
 
     def _end(self, table: WalkedTable) -> None:

@@ -56,6 +56,9 @@ class Command(ConsoleCommand):
             for change in each.changes:
                 at = (change.ts_action_id or "").partition("#")[0]
                 self.stdout.write(f"{each.username}: {change.action_type} at {at}")
+        if not found:
+            self.stdout.write("No account has changed since then. Create again the accounts that were made since.")
+            return
         disabled = sum(each.is_disabled_again for each in found)
         self.stdout.write(
             f"Accounts changed since then: {len(found):,}, all signed out. Disabled again: {disabled:,}. Repeat their "

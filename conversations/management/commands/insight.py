@@ -75,7 +75,7 @@ class Command(ConsoleCommand):
         failed = self._counted("Conversations", rebuild_conversations(tried_again))
         for kind in WALKED:
             for table in absent_tables(kind):
-                self.stdout.write(f"There is no table {table}: Insight counts nothing of it.")
+                self.stdout.write(f"Table {table} does not exist, so Insight does not count it.")
             failed += self._counted(_NAMES[kind], rebuild_store(kind, tried_again))
         return failed
 

@@ -1,20 +1,23 @@
 """`manage.py work`: all that runs beside the web servers, in one process."""
 
+import logging
 from typing import Any
 
 from console.startup import ConsoleCommand
 from conversations.sending.reading import is_configured
 from conversations.work import all_parts, not_configured, run_all, running
 
+logger = logging.getLogger(__name__)
+
 
 class Command(ConsoleCommand):
     """Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`,
-    `send_notifications`, `reconcile`."""
+    `send_notifications`, `insight`, `reconcile`."""
 
     help = (
         "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies, "
-        "the notifier and reconcile in one process, until SIGTERM or SIGINT. Start a second one for availability: one "
-        "of the two does each part."
+        "the notifier, Insight with its walks, and reconcile in one process, until SIGTERM or SIGINT. Start a second "
+        "one for availability: both receive and send, and one of the two does each other part."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,8 +29,8 @@ class Command(ConsoleCommand):
         self._say("Ended.")
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        """As a line of the log, which says when, and of which part it is."""
+        logger.info(line)
 
 
 def parts_line(running: list[str]) -> str:

@@ -393,6 +393,18 @@ def test_a_policy_names_the_secrets_of_the_sender_alone(settings):
             ]
 
 
+def test_the_policies_fit_into_what_iam_takes_of_one_role(settings):
+    """docs/operations.md puts one inline and makes the other a managed policy; IAM counts no white space."""
+    settings.AWS_REGION = "ap-southeast-2"
+    queue = "https://sqs.ap-southeast-2.amazonaws.com/123456789012/a-queue-with-a-name-of-some-length"
+    settings.HANDOFF_QUEUE_URL, settings.RECEIPTS_QUEUE_URL = queue, queue
+    settings.OUTBOX_QUEUE_URL = settings.SENDING_SERVICE_QUEUE_URL = f"{queue}.fifo"
+    settings.CHANNEL_QUEUE_URLS = dict.fromkeys(("whatsapp", "sms", "email"), queue)
+    web, work = (len("".join(json.dumps(document(name, "123456789012")).split())) for name in ("web", "work"))
+    assert web <= 10_240
+    assert work <= 6_144
+
+
 def test_work_may_do_what_its_parts_may():
     parts = (INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
     assert allowed(WORK) == set().union(*map(allowed, parts))

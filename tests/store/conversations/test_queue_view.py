@@ -169,6 +169,16 @@ def test_release_all_of_mine_keeps_the_timers(store):
     assert toms["hand_off_agent"] == "tom"
 
 
+def test_release_all_of_mine_says_whose_routing_somebody_else_has_changed(store, settings):
+    settings.HAND_OFF_ROUTING = "held"
+    routed = {"hand_off_routing_before": [], "auto_queue_reply_message": True}
+    theirs = routed | {"auto_queue_reply_message": False, "request_id": "theirs"}
+    store.put_all("CONVERSATIONS", [held("amira.haddad", **routed), held("amira.haddad", **theirs)])
+    text = html(signed_in(member()).post("/queue/release-mine/", follow=True))
+    assert "2 conversations are back in the queue" in text
+    assert "somebody else changed where the messages of 1 conversation go. Their change was kept." in text
+
+
 def test_release_all_of_mine_reaches_every_company(store):
     companies = [f"ci-{number:03}" for number in range(45)]
     for company_id in (companies[0], companies[25], companies[44]):

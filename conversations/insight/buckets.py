@@ -29,9 +29,10 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
     total = sum(counts.values())
     if total <= 0:
         return None
-    rank, passed = share * (total - 1), 0
+    passed = 0
     for bucket in sorted(counts):
         passed += counts[bucket]
-        if passed > rank:
+        # A share such as 0.9 is no exact number.
+        if passed >= share * total - 1e-9:
             return value_of(bucket)
     return value_of(max(counts))

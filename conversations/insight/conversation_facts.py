@@ -7,6 +7,7 @@ What a fact's `data` hold, absent where there is nothing to tell:
 - `customer`, `ai`, `human`: how many messages; `last`: who wrote the last of them;
 - `tokens`: by kind; `ms`: AI answers by bucket of processing time; `first`: seconds until the AI's first words;
 - `failed`, `why`, `hour`: the status of a failure, its code, and the hour of the day in UTC;
+- `done`: its status says that it is over;
 - `asked`, `over`: how often a person was asked for, and took over unasked; `open`: people have it or are wanted now;
 - `people`: when the first of these was; `turns`: the AI's answers before it; `reason`, `intent`, `sure`: why, by kind;
 - `waits`, `answers`: seconds from asking until it was taken, and until a person answered; `missed`: late answers;
@@ -147,7 +148,7 @@ def _of_now(found: ItemEpisodes, before: Mapping[str, Any], *, answers: int) -> 
         # Whoever wrote to it since moved its time: it failed when that was first seen. Where the AI has answered since,
         # it has failed anew.
         hour = before.get("hour", hour)
-    return {"open": found.flag, "failed": found.failed, "why": found.failed_why, "hour": hour}
+    return {"open": found.flag, "done": found.done, "failed": found.failed, "why": found.failed_why, "hour": hour}
 
 
 def _of_hand_offs(

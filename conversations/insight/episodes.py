@@ -68,13 +68,15 @@ class ItemEpisodes:
     failed_why: str
     changed: datetime | None
     flag: bool
+    # Its status says that it is over.
+    done: bool
 
 
 def is_same(new: Raw, old: Raw) -> bool:
     """Whether two images of an item give the same facts, but for what the trail adds."""
-    return all(new.get(name) == old.get(name) for name in READ if name not in ("updated_at", STATUS)) and _failure(
-        new
-    ) == _failure(old)
+    return all(new.get(name) == old.get(name) for name in READ if name not in ("updated_at", STATUS)) and (
+        (_failure(new), _is_done(new)) == (_failure(old), _is_done(old))
+    )
 
 
 def episodes_of(stored: Raw) -> ItemEpisodes:
@@ -93,6 +95,7 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
         why,
         changed,
         flag_in(stored),
+        _is_done(stored),
     )
 
 
@@ -160,6 +163,10 @@ def _failure(stored: Raw) -> tuple[str, str]:
     if family_of(status) is not Family.FAILED:
         return "", ""
     return code_of(status).lower(), code_of(_plain(stored, "failure_reason"))
+
+
+def _is_done(stored: Raw) -> bool:
+    return family_of(_plain(stored, STATUS)) is Family.DONE
 
 
 def _plain(stored: Raw, name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from console import clock
 from console.forms import DaysForm
 from console.store.models import SORT_KEY_BYTES, fits
 from conversations.insight.facts import escaped
@@ -73,13 +74,16 @@ class InsightForm(DaysForm):
         self.is_valid()
 
     def clean(self) -> None:
-        """Accept no more days than are read at once."""
+        """Accept no more days than are read at once, and none that are to come."""
         if "since" not in self.fields:
             return
         super().clean()
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and (until - since).days >= MOST_DAYS:
-            self.add_error("since", f"A period has {MOST_DAYS} days at most.")
+        today = clock.now().date()
+        since, until = self.cleaned_data.get("since"), min(self.cleaned_data.get("until") or today, today)
+        if since and since > today:
+            self.add_error("since", "Nothing is counted yet of a day in the future.")
+        elif since and (until - since).days >= MOST_DAYS:
+            self.add_error("since", f"A period can be at most {MOST_DAYS} days.")
 
     @property
     def owner(self) -> str:

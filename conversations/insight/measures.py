@@ -86,7 +86,7 @@ def outcome_of(data: Mapping[str, Any]) -> Outcome:
         return Outcome.WITH_PEOPLE
     by_hand = data.get("human", 0) > 0
     called = bool(data.get("back")) and data["back"] >= data.get("active", "")
-    if data.get("last") == "customer" and not called:
+    if data.get("last") == "customer" and not called and not data.get("done"):
         return Outcome.UNANSWERED
     if by_hand or data.get("back"):
         return Outcome.PERSON
@@ -118,7 +118,7 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     yield ("episodes",), 1
     yield ("outcome", outcome_of(data)), 1
     yield ("active", str(data.get("active") or "")[:10]), 1
-    if data.get("customer"):
+    if data.get("customer") or _had_people(data):
         yield ("wrote",), 1
     if _had_people(data):
         yield ("people",), 1

@@ -21,6 +21,7 @@ from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 from conversations.insight.reports.waits import HUMAN_WAITS, overdue_answers
 from conversations.insight.sums import Slice
 from conversations.insight.weeks import IsoWeek
+from conversations.insight.words import OTHER, UNKNOWN
 
 TOPICS = (Topic.OUTCOMES, Topic.WAITS, Topic.HAND_OFFS, Topic.FAILURES, Topic.USAGE)
 # Causes and reasons that are listed.
@@ -159,8 +160,8 @@ def _feedback(threads: TopicNumbers) -> Iterator[SummarySection]:
     if not threads.amount("threads") and not threads.amount_before("threads"):
         return
     numbers = (
-        ("thumbs_up", "Thumbs up", "up", "Answers of the assistant that somebody found good."),
-        ("thumbs_down", "Thumbs down", "down", "Answers of the assistant that somebody found bad."),
+        ("thumbs_up", "Thumbs up", "up", "Answers rated thumbs up."),
+        ("thumbs_down", "Thumbs down", "down", "Answers rated thumbs down."),
     )
     figures = (
         SummaryNumber(key, counted(name, threads, Topic.FEEDBACK, ("feedback", verso), means))
@@ -188,6 +189,10 @@ def _most_frequent(numbers: TopicNumbers, name: str, *rest: str) -> tuple[tuple[
 # --- In words and as values -------------------------------------------------------------------------------------------
 
 
+# Values that tell nobody why.
+_SAY_NOTHING = frozenset({UNKNOWN, OTHER, "failed"})
+
+
 def _sentences(summary: WeeklySummary) -> Iterator[str]:
     of, listed = summary.figures, {each.slug: each.listed for each in summary.sections}
     if not of["conversations"].value:
@@ -196,11 +201,11 @@ def _sentences(summary: WeeklySummary) -> Iterator[str]:
         yield f"{_count(of['conversations'], 'conversation')} began{_before(of['conversations'])}."
     if of["ai_percent"].value is not None:
         yield (
-            f"The AI resolved {of['ai_percent'].text}{_before(of['ai_percent'])} and people "
-            f"{of['person_percent'].text}. {of['unanswered_percent'].text} were left unanswered."
+            f"The AI resolved {of['ai_percent'].text} of conversations{_before(of['ai_percent'])}, and people resolved "
+            f"{of['person_percent'].text}; {of['unanswered_percent'].text} went unanswered."
         )
     if (rate := of["hand_off_rate_percent"]).value is not None:
-        yield f"People were needed in {rate.text} of those in which the customer wrote{_before(rate)}."
+        yield f"A person was needed in {rate.text} of the conversations in which the customer wrote{_before(rate)}."
     if of["first_human_answer_seconds_p50"].value is not None:
         half, most = (of[f"first_human_answer_seconds_{each}"] for each in ("p50", "p90"))
         yield (
@@ -211,11 +216,12 @@ def _sentences(summary: WeeklySummary) -> Iterator[str]:
         verb = "was" if overdue.value == 1 else "were"
         yield f"{_count(overdue, 'answer')} {verb} overdue{_before(overdue)}."
     for key, slug, words, label in (
-        ("failed", "failures", "{} failed", "Most frequent cause"),
-        ("asked_for_a_person", "hand-offs", "A person was asked for in {}", "Most frequent reason"),
+        ("failed", "failures", "{} failed", "Most common cause"),
+        ("asked_for_a_person", "hand-offs", "A person was asked for in {}", "Most common reason"),
     ):
         if of[key].value or of[key].before:
-            worst = f" {label}: {listed[slug][0][0]} ({listed[slug][0][1]:,})." if listed[slug] else ""
+            named = next((each for each in listed[slug] if each[0] not in _SAY_NOTHING), None)
+            worst = f" {label}: {named[0]} ({named[1]:,})." if named else ""
             yield f"{words.format(_count(of[key], 'conversation'))}{_before(of[key])}.{worst}"
     yield f"AI tokens cost {of['cost_usd'].text}{_before(of['cost_usd'])}."
     if summary.budget is not None:
@@ -234,7 +240,7 @@ def _before(figure: Figure, text: str = "") -> str:
 
 def budget_sentence(cost: MonthCost) -> str:
     """What is spent of a month's budget, in words."""
-    rest = f"${cost.over:,.2f} too much" if cost.over else f"${cost.left:,.2f} is left"
+    rest = f"${cost.over:,.2f} over budget" if cost.over else f"${cost.left:,.2f} is left"
     return (
         f"{cost.percent}% of the budget for {cost.first:%B %Y} is spent: ${cost.spent:,.2f} of ${cost.amount:,.2f}, "
         f"{rest}."

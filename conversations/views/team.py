@@ -142,16 +142,25 @@ class GroupForm(forms.Form):
     members = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
 
 
+class DollarsField(forms.DecimalField):
+    """An amount as people and the console write it: with a dollar sign and commas, or without."""
+
+    def to_python(self, value: Any) -> Any:
+        """The amount, or None. Raises `ValidationError`."""
+        return super().to_python(value.strip().removeprefix("$").replace(",", "") if isinstance(value, str) else value)
+
+
 class BudgetForm(forms.Form):
     """What a company plans to spend on AI tokens in a calendar month."""
 
-    amount = forms.DecimalField(
+    amount = DollarsField(
         required=False,
         label="US dollars a month",
         help_text="Such as 250.00. Empty: no budget.",
         min_value=Decimal("0.01"),
         max_value=Decimal("999999999"),
         decimal_places=2,
+        error_messages={"min_value": "Enter at least 0.01, or leave it empty."},
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
 

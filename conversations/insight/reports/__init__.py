@@ -14,7 +14,7 @@ _C = FactKind.CONVERSATIONS
 OVERVIEW = ReportPage(
     "overview",
     "Overview",
-    "How conversations end, and what they take",
+    "How conversations end, and what they cost",
     _C,
     (Topic.OUTCOMES,),
     overview,

@@ -1,4 +1,4 @@
-"""The overview: how conversations end, and what they take."""
+"""The overview: how conversations end, and what they cost."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,10 +19,10 @@ EPISODE_MEANS = (
 
 
 _OUTCOME_MEANS = {
-    Outcome.AI: "the AI wrote last, and nobody was needed",
+    Outcome.AI: "the AI answered, or the conversation is done, and no person answered or handed it back",
     Outcome.PERSON: "a person answered, or took it and handed it back, and the customer did not write again",
     Outcome.WITH_PEOPLE: "a person has it or is wanted now",
-    Outcome.UNANSWERED: "the customer wrote last and nobody answered",
+    Outcome.UNANSWERED: "the customer wrote last, nobody answered, and its status does not say that it is done",
     Outcome.FAILED: "the platform’s status says that it failed",
     Outcome.NO_REPLY: "the customer has not written at all",
 }
@@ -53,13 +53,13 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
 
 def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
     """Its share of the conversations in which the customer wrote, or that failed."""
-    means = _OUTCOME_MEANS[outcome]
+    means, count = _OUTCOME_MEANS[outcome], numbers.amount("outcome", outcome)
     return Figure(
         outcome.label,
-        share(numbers.amount("outcome", outcome), _told(numbers.amount)),
+        share(count, _told(numbers.amount)),
         "percent",
         f"Conversations in which {means}, as a share of all except those in which the customer never wrote.",
-        NumberLink(Topic.OUTCOMES, ("outcome", outcome)),
+        NumberLink(Topic.OUTCOMES, ("outcome", outcome)) if count else None,
         share(numbers.amount_before("outcome", outcome), _told(numbers.amount_before)),
         numbers.before is not None,
     )
@@ -91,7 +91,8 @@ def _notes(numbers: TopicNumbers, query: InsightQuery) -> tuple[str, ...]:
     notes = []
     if still:
         were, they = ("conversation", "its") if still == 1 else ("conversations", "their")
-        notes.append(f"{still:,} {were} had a message in the last 7 days, so {they} outcome may still change.")
+        what = "outcome" if still == 1 else "outcomes"
+        notes.append(f"{still:,} {were} began or had a message in the last 7 days, so {they} {what} may still change.")
     if query.left_out:
         notes.append(f"{query.left_out} more companies are not counted here. Choose one to see it.")
     return tuple(notes)

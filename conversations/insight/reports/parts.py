@@ -60,8 +60,10 @@ def bars(
     rows: Sequence[ChartRow],
     links: Mapping[tuple[int, int], NumberLink],
     numbers: TopicNumbers,
+    what: str = "Conversations",
 ) -> ChartPanel:
-    columns: tuple[ChartColumn, ...] = (ChartColumn("Conversations"),)
+    """Bars by category, of what is counted: `what` names it."""
+    columns: tuple[ChartColumn, ...] = (ChartColumn(what),)
     if numbers.before is not None:
         columns += (ChartColumn("Period before", is_compare=True),)
     return ChartPanel(Chart(chart_id, caption, "bars", "count", columns, tuple(rows), category=category), means, links)
@@ -77,18 +79,22 @@ def by_part(
     measure: str,
     position: int,
     length: int,
+    what: str = "Conversations",
 ) -> ChartPanel:
     """Bars of a measure by one of its parts, the most frequent first; what is too much for a chart is added up."""
     counts = numbers.parts(measure, position)
     names = sorted((part[0] for part in counts), key=lambda name: (-counts[(name,)], name))
     rows, links = [], {}
-    for number, name in enumerate(names[:MOST_ROWS]):
-        pattern = (measure, *(name if each == position else ANY for each in range(1, length + 1)))
+    of = [(measure, *(name if each == position else ANY for each in range(1, length + 1))) for name in names]
+    for number, (name, pattern) in enumerate(zip(names[:MOST_ROWS], of, strict=False)):
         rows.append(ChartRow(name, with_before(numbers, counts[(name,)], pattern)))
         links[number, 0] = NumberLink(topic, pattern)
     if rest := names[MOST_ROWS:]:
-        rows.append(ChartRow(f"{len(rest)} more", with_before(numbers, sum(counts[(each,)] for each in rest), ("-",))))
-    return bars(chart_id, caption, means, category, rows, links, numbers)
+        values: tuple[Number | None, ...] = (sum(counts[(each,)] for each in rest),)
+        if numbers.before is not None:
+            values += (sum(numbers.amount_before(*pattern) or 0 for pattern in of[MOST_ROWS:]),)
+        rows.append(ChartRow(f"{len(rest)} more", values))
+    return bars(chart_id, caption, means, category, rows, links, numbers, what)
 
 
 def left_out(query: InsightQuery) -> tuple[str, ...]:
@@ -103,8 +109,9 @@ def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:
         "Hand-off rate",
         share(numbers.amount("people"), numbers.amount("wrote")),
         "percent",
-        "Share of the conversations with a message from the customer in which a person was asked for or took over.",
-        NumberLink(topic, ("people",)),
+        "Share of the conversations in which a person was asked for or took over, of those and all others in which the "
+        "customer wrote.",
+        NumberLink(topic, ("people",)) if numbers.amount("people") else None,
         share(numbers.amount_before("people"), numbers.amount_before("wrote")),
         numbers.before is not None,
     )

@@ -18,8 +18,8 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
     figures = (
         counted("Threads", found, Topic.FEEDBACK, ("threads",), "Threads that began in the period (UTC)."),
         counted("Answers", found, Topic.FEEDBACK, ("answers",), "Messages that the assistant wrote in these threads."),
-        counted("Thumbs up", found, Topic.FEEDBACK, ("feedback", "up"), "Answers that somebody found good."),
-        counted("Thumbs down", found, Topic.FEEDBACK, ("feedback", "down"), "Answers that somebody found bad."),
+        counted("Thumbs up", found, Topic.FEEDBACK, ("feedback", "up"), "Answers rated thumbs up."),
+        counted("Thumbs down", found, Topic.FEEDBACK, ("feedback", "down"), "Answers rated thumbs down."),
         Figure("Approval", share(up, up + down), "percent", "Thumbs up, of all answers with a thumb up or down."),
         Figure(
             "Answers with sources",
@@ -51,6 +51,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
             "stop",
             1,
             1,
+            "Answers",
         ),
         cost_by_model(usage),
     )
@@ -128,6 +129,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
             "ended",
             1,
             1,
+            "Sessions",
         ),
     )
     return Report(figures, panels)
@@ -179,6 +181,7 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
             "done",
             1,
             2,
+            "Actions",
         ),
         by_part(
             "failed-by-cause",
@@ -190,12 +193,31 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
             "failed",
             2,
             2,
+            "Actions",
         ),
         by_part(
-            "intents", "Events by intent", "What customers wanted.", "Intent", events, Topic.EVENTS, "intent", 1, 1
+            "intents",
+            "Events by intent",
+            "What customers wanted.",
+            "Intent",
+            events,
+            Topic.EVENTS,
+            "intent",
+            1,
+            1,
+            "Events",
         ),
         by_part(
-            "flows", "Stalled flows", "By what the customer was asked for.", "Flow", flows, Topic.FLOWS, "stalled", 1, 1
+            "flows",
+            "Stalled flows",
+            "By what the customer was asked for.",
+            "Flow",
+            flows,
+            Topic.FLOWS,
+            "stalled",
+            1,
+            1,
+            "Flows",
         ),
     )
     return Report(figures, panels, left_out(query))
@@ -210,7 +232,7 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
     sent, limit = usage.amount("messages", "user"), usage.amount("limit")
     figures = (
         counted("Messages of users", usage, Topic.USAGE, ("messages", "user"), "Messages that users sent."),
-        counted("Answers", usage, Topic.USAGE, ("messages", "assistant"), "Messages that the assistant answered."),
+        counted("Answers", usage, Topic.USAGE, ("messages", "assistant"), "Messages that the assistant wrote."),
         Figure(
             "Share of limit used",
             share(sent, limit),
@@ -223,7 +245,7 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
     panel = daily(
         "messages",
         "Messages over time",
-        "Messages of users on each day, and how many the tenant may have.",
+        "Messages from users each day, and the tenant’s daily limit.",
         usage,
         Topic.USAGE,
         series,

@@ -153,8 +153,11 @@ def _cost_by(
     priced: Sequence[TokenCost],
 ) -> ChartPanel:
     spent: dict[str, Decimal] = defaultdict(Decimal)
+    unpriced: Counter[str] = Counter()
     for each in priced:
-        spent[each.model if position == 1 else each.project] += each.spent
+        name = each.model if position == 1 else each.project
+        spent[name] += each.spent
+        unpriced[name] += each.unpriced
     names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
     links = {
         (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
@@ -166,7 +169,10 @@ def _cost_by(
         "bars",
         "money",
         (ChartColumn("Cost"),),
-        tuple(ChartRow(name or UNKNOWN, (spent[name],)) for name in names),
+        # What nobody knows the cost of has not cost nothing.
+        tuple(ChartRow(name or UNKNOWN, (spent[name] or (None if unpriced[name] else spent[name]),)) for name in names),
         category=category,
     )
-    return ChartPanel(chart, "What its conversations’ tokens cost. Models without a known price show nothing.", links)
+    return ChartPanel(
+        chart, "What its conversations’ tokens cost. Where no token has a known price, there is no number.", links
+    )

@@ -59,6 +59,8 @@ class History:
     hand_offs: list[HandOff] = field(default_factory=list)
     # Status, reason and hour of what failed.
     failed: tuple[str, str, str] | None = None
+    # Its status says that it is over.
+    done: bool = False
     flag: bool = False
     agent: str = ""
     is_gone: bool = False
@@ -114,7 +116,7 @@ class Episode:
         backs = [each.handed_back for each in self.hand_offs if each.handed_back]
         spoke = [each.who for each in self.said if each.who in ("customer", "ai", "human")]
         is_settled = bool(backs) and (self.active is None or max(backs) >= self.active)
-        if spoke and spoke[-1] == "customer" and not is_settled:
+        if spoke and spoke[-1] == "customer" and not is_settled and not (self.is_last and self.of.done):
             return "unanswered"
         if backs or "human" in spoke:
             return "person"
@@ -142,7 +144,7 @@ class Episode:
         yield "outcomes", ("episodes",), 1
         yield "outcomes", ("outcome", self.outcome()), 1
         yield "outcomes", ("active", "" if self.active is None else f"{self.active:%Y-%m-%d}"), 1
-        if self.how_many("customer"):
+        if self.how_many("customer") or self.hand_offs:
             yield "outcomes", ("wrote",), 1
         if self.hand_offs:
             since = self.hand_offs[0].begun

@@ -27,7 +27,7 @@ EVENTS = (
     *("customer", "customer", "customer", "answer", "answer", "answer", "both", "both", "both", "both"),
     *("flag", "flag", "take", "take", "take", "reply", "reply", "reply", "hand_back", "hand_back", "withdraw"),
     *("release", "steal", "leave_to_ai", "acknowledge", "assign", "request", "fail", "fail", "retry"),
-    *("late", "late", "note", "miss", "model", "move", "redate", "extend", "refused", "expire"),
+    *("late", "late", "note", "close", "miss", "model", "move", "redate", "extend", "refused", "expire"),
 )
 
 
@@ -146,13 +146,13 @@ class World:
         self._say(each, self._said("customer"))
 
     def _answer(self, each: History) -> None:
-        each.failed = None
+        each.failed, each.done = None, False
         self._say(each, self._said("ai"), conversation_status="reply_sent")
 
     def _both(self, each: History) -> None:
         asked = self._said("customer")
         self.now += self.random.randint(1, 30) * SECOND
-        each.failed = None
+        each.failed, each.done = None, False
         self._say(each, asked, self._said("ai"), conversation_status="reply_sent")
 
     def _note(self, each: History) -> None:
@@ -175,7 +175,7 @@ class World:
     def _fail(self, each: History) -> None:
         status = self.random.choice(("failed_to_process_ai", "failed_unknown"))
         reason, why = self.random.choice(writers.FAILURES)
-        each.failed = (status, why, f"{self.now:%H}")
+        each.failed, each.done = (status, why, f"{self.now:%H}"), False
         self._write(each, conversation_status=status, failure_reason=reason)
 
     def _retry(self, each: History) -> bool | None:
@@ -183,6 +183,14 @@ class World:
             return False
         each.failed = None
         self._write(each, conversation_status="retry", failure_reason=None)
+        return None
+
+    def _close(self, each: History) -> bool | None:
+        """A service says that it is over."""
+        if each.failed:
+            return False
+        each.done = True
+        self._write(each, conversation_status=self.random.choice(("completed", "closed")))
         return None
 
     def _flag(self, each: History) -> bool | None:

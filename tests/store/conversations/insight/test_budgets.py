@@ -334,7 +334,13 @@ def test_the_cost_report_of_all_companies_lists_those_with_a_budget(store):
 
 @pytest.mark.parametrize(
     ("amount", "problem"),
-    [("0", "greater than or equal to"), ("-5", "greater"), ("x", "number"), ("1.234", "2 decimal"), ("9" * 12, "less")],
+    [
+        ("0", "Enter at least 0.01"),
+        ("-5", "Enter at least 0.01"),
+        ("x", "number"),
+        ("1.234", "2 decimal"),
+        ("9" * 12, "less"),
+    ],
 )
 def test_what_is_no_amount_is_said_at_the_field(store, amount, problem):
     client = signed_in(admin())
@@ -346,12 +352,13 @@ def test_what_is_no_amount_is_said_at_the_field(store, amount, problem):
 
 def test_a_form_that_is_behind_says_so_and_changes_nothing(store):
     client, address = signed_in(admin()), f"/team/budgets/{COMPANY}/"
-    assert client.post(address, {"amount": "100", "version": "0"}).status_code == 302
+    assert client.post(address, {"amount": "$1,000.50", "version": "0"}).status_code == 302
+    assert budgets.load(COMPANY, ADMIN).amount == Decimal("1000.50")
     answer = client.post(address, {"amount": "300", "version": "0"})
     assert answer.status_code == 409
     assert "Somebody else has just changed this budget." in answer.content.decode()
-    assert budgets.load(COMPANY, ADMIN).amount == 100
-    assert 'value="100.00"' in client.get(address).content.decode()
+    assert budgets.load(COMPANY, ADMIN).amount == Decimal("1000.50")
+    assert 'value="1000.50"' in client.get(address).content.decode()
     assert client.post(address, {"amount": "", "version": "1"}).status_code == 302
     assert budgets.load(COMPANY, ADMIN).amount is None
 

@@ -142,6 +142,43 @@ def test_nobody_sees_what_lies_outside_of_their_scope(store):
     assert signed_in(member()).get(reverse("insight")).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        ({"since": 1}, "Nothing is counted yet of a day in the future."),
+        ({"since": 1, "until": 20}, "Nothing is counted yet of a day in the future."),
+        ({"since": -400}, "A period can be at most 366 days."),
+        ({"since": -6, "until": 400}, ""),
+        ({"since": -2, "until": -2}, ""),
+    ],
+)
+def test_days_that_cannot_be_shown_are_said(pages, days, told):
+    today = clock.now().date()
+    asked = "&".join(f"{name}={today + timedelta(days=number)}" for name, number in days.items())
+    page = get(pages, f"{reverse('insight')}?company={COMPANY}&period=days&{asked}")
+    if told:
+        assert told in page
+    else:
+        assert "This filter was ignored" not in page
+        first, last = (f"{day.day} {day:%b %Y}" for day in (today + timedelta(days=days["since"]), today))
+        assert (f"{first}</p>" if days["until"] < 0 else f"{first} to {last}</p>") in page
+
+
+def test_who_has_no_tenant_in_scope_is_not_told_of_a_missing_table(pages):
+    page = get(pages, reverse("insight-report", args=["tenants"]))
+    assert "Nothing in your scope" in page
+    assert "manage.py" not in page
+
+
+def test_an_unknown_cost_is_no_zero(store):
+    put_conversation(store, company_id=COMPANY, messages=[message("assistant", clock.now(), total_tokens=500)])
+    list(rebuild_conversations())
+    list(roll_all())
+    client = signed_in(auditor(scope=[f"company:{COMPANY}"]))
+    rows = list(csv.reader(StringIO(get(client, f"{reverse('insight-csv', args=['cost', 'models'])}?period=7"))))
+    assert [row for row in rows if row[0] == "unknown"] == [["unknown", ""]]
+
+
 def test_without_its_table_it_says_what_is_missing(bare_store):
     bare_store.create_tables(*(each for each in ("STAFF", "STAFF_SESSIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE")))
     page = signed_in(admin()).get(reverse("insight"))

@@ -169,7 +169,7 @@ def test_a_table_that_is_not_there_is_said_once_and_the_others_are_read(bare_sto
     said: list[str] = []
     one = walker(ticking, FactKind.MIDDLEWARE, say=said.append)
     rounds(one, ticking, 12)
-    assert [line.split()[4].rstrip(":") for line in said] == ["rp_mw_audit_actions", "rp_mw_conversation_state"]
+    assert [line.split()[1] for line in said] == ["AUDIT", "CONVERSATION_STATE"]
     assert lease(bare_store, FactKind.MIDDLEWARE)["ran_at"]
 
 

@@ -80,11 +80,11 @@ def page_of(client, address: str) -> str:
 
 SENTENCES = (
     "3 conversations began (the week before: 1).",
-    "The AI resolved 33% (the week before: 100%) and people 33%. 0% were left unanswered.",
-    "People were needed in 33% of those in which the customer wrote (the week before: 0%).",
+    "The AI resolved 33% of conversations (the week before: 100%), and people resolved 33%; 0% went unanswered.",
+    "A person was needed in 33% of the conversations in which the customer wrote (the week before: 0%).",
     "1 answer was overdue (the week before: 0).",
-    "1 conversation failed (the week before: 0). Most frequent cause: failed_unknown (1).",
-    "A person was asked for in 1 conversation (the week before: 0). Most frequent reason: complaint (1).",
+    "1 conversation failed (the week before: 0). Most common cause: failed_unknown (1).",
+    "A person was asked for in 1 conversation (the week before: 0). Most common reason: complaint (1).",
     "AI tokens cost $2.50 (the week before: $2.50).",
     "50% of the budget for November 2026 is spent: $5.00 of $10.00, $5.00 is left.",
     "1,000 tokens have no known price and are not in this cost.",

@@ -142,6 +142,7 @@ def test_only_what_facts_are_made_of_is_a_change():
         {"hand_off_to_human": True},
         {"hand_off_action_id": "a"},
         {"conversation_status": "failed_unknown"},
+        {"conversation_status": "completed"},
         {"ttl": 1772442300},
         {"project_id": "p2"},
         {"ai_config": {"model": "m"}},

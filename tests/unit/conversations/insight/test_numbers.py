@@ -35,9 +35,16 @@ def test_nothing_has_a_bucket_of_its_own_and_nothing_is_beyond_the_last():
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=80), st.sampled_from([0.5, 0.9, 0.0, 1.0]))
 def test_quantiles_of_buckets_are_within_five_percent_of_exact_ones(values, share):
-    exact = sorted(values)[math.floor(share * (len(values) - 1))]
+    exact = sorted(values)[max(0, math.ceil(share * len(values) - 1e-9) - 1)]
     found = quantile(Counter(map(bucket_of, values)), share)
     assert abs(found - exact) <= 0.07 * exact
+
+
+@pytest.mark.parametrize(
+    ("waits", "longest"), [([600, 36_000], 36_000), ([60, 60, 60, 60, 36_000], 36_000), ([60] * 9 + [36_000], 60)]
+)
+def test_nine_of_ten_do_not_wait_longer_where_there_are_few_too(waits, longest):
+    assert quantile(Counter(map(bucket_of, waits)), 0.9) == pytest.approx(longest, rel=0.07)
 
 
 def test_there_is_no_quantile_of_nothing():

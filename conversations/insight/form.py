@@ -14,7 +14,6 @@ from conversations.insight.facts import escaped
 from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, InsightQuery
 from conversations.insight.reports.base import OwnedBy
 from conversations.insight.sums import Slice
-from conversations.reading import CHANNELS
 
 PERIODS = {
     "7": "Last 7 days",
@@ -35,18 +34,21 @@ class InsightForm(DaysForm):
     company = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
     tenant = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
     project = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
-    channel = forms.ChoiceField(
-        required=False, error_messages=_NO_CHOICE, choices=[("", "All channels"), *CHANNELS.items()]
-    )
+    channel = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
     period = forms.ChoiceField(required=False, error_messages=_NO_CHOICE, choices=list(PERIODS.items()))
     compare = forms.BooleanField(required=False, label="Compare with the period before")
 
     field_order = ("company", "tenant", "project", "channel", "period", "since", "until", "compare")
 
     def __init__(
-        self, data: QueryDict, owned_by: OwnedBy, owners: Mapping[str, str], projects: Mapping[str, str] | None
+        self,
+        data: QueryDict,
+        owned_by: OwnedBy,
+        owners: Mapping[str, str],
+        projects: Mapping[str, str] | None,
+        channels: Mapping[str, str],
     ) -> None:
-        """Take whose facts there are to choose from, by id, and the projects of the chosen company.
+        """Take whose facts there are to choose from, by id, their channels, and the projects of the chosen company.
 
         Where the projects are not known (None), any that can be part of a key is taken.
         """
@@ -66,6 +68,9 @@ class InsightForm(DaysForm):
         self.fields["project"].choices = [("", "All projects"), *projects.items()]  # type: ignore[attr-defined]
         if not projects:
             del self.fields["project"]
+        self.fields["channel"].choices = [("", "All channels"), *channels.items()]  # type: ignore[attr-defined]
+        if not channels:
+            del self.fields["channel"]
         if not data.get("period"):
             self.data = data.copy()
             self.data["period"] = USUAL if not (data.get("since") or data.get("until")) else "days"

@@ -28,14 +28,14 @@ from conversations.insight.budgets import month_costs
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
-from conversations.insight.measures import ANY, Measure, Topic
+from conversations.insight.measures import Measure, Topic
 from conversations.insight.reading import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
 from conversations.insight.reports import OVERVIEW, PAGES
 from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
 from conversations.insight.reports.budget import budget_figures
 from conversations.insight.sums import read_sums
 from conversations.views.conversation import link as address_of
-from conversations.views.insight_rows import COLUMNS, row_of
+from conversations.views.insight_rows import COLUMNS, describe_number, row_of
 from tenants.queries import names_for
 
 
@@ -107,7 +107,7 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     sources = [
         NumberSource(page.kind, owner, link.topic, query.where, link.pattern, first, last) for owner in query.owners
     ]
-    context |= {"first": first, "last": last, "name": " · ".join(each for each in link.pattern if each != ANY)}
+    context |= {"first": first, "last": last, "name": describe_number(link, query.owners)}
     if len(sources) > 1:
         return render(request, "insight/behind.html", context | {"companies": _by_company(sources, form, page, link)})
     binding = (slug, query.owners[0], query.where.key, link.topic, *link.pattern, str(first), str(last))
@@ -145,7 +145,7 @@ def _asked(request: StaffRequest, page: ReportPage, *, names_projects: bool = Tr
     projects: dict[str, str] | None = {}
     if wanted and page.kind is FactKind.CONVERSATIONS:
         projects = _projects(wanted) if names_projects else None
-    form = InsightForm(request.GET, page.owned_by, owners, projects)
+    form = InsightForm(request.GET, page.owned_by, owners, projects, page.channels)
     query = form.query(clock.now().date())
     if page.kind is FactKind.MIDDLEWARE and request.staff.scope.everything and not form.owner:
         # Of some conversations nobody knows whose they are.
@@ -216,6 +216,8 @@ def _address(path: str, form: InsightForm, page: ReportPage | None = None) -> st
     if page is not None and page.owned_by is not form.owned_by:
         values.pop("project", None)
         values.pop(form.owned_by, None)
+    if page is not None and values.get("channel") not in page.channels:
+        values.pop("channel", None)
     return f"{path}?{urlencode(values)}"
 
 

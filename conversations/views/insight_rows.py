@@ -1,13 +1,18 @@
 """The rows of what is behind a number: what each kind of fact tells, and where its source has its page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from typing import Any
 
 from django.urls import reverse
 
 from console import clock
+from console.staff.colleagues import colleagues_of
+from conversations.insight.conversation_facts import STAFF
 from conversations.insight.facts import FactKind, InsightFact
-from conversations.insight.measures import outcome_of
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
+from conversations.insight.reports.base import NumberLink
 from conversations.reading import CHANNELS, conversation_url, reference_of, url_by_id, url_of
 from conversations.stores.records import a_record, address_of
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
@@ -29,9 +34,50 @@ def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
     return {
         "url": _URLS[fact.day.kind](parts) if parts else "",
         "started": clock.parse_instant(fact.data.get("started")),
-        "day": fact.day.day,
+        "day": day_label(fact.day.day),
         "cells": list(zip(COLUMNS[fact.day.kind], map(str, _CELLS[fact.day.kind](fact.data)), strict=True)),
     }
+
+
+def day_label(day: str) -> str:
+    """A day as rows have it: `26 Nov 2026`; what is no day stays."""
+    try:
+        read = date.fromisoformat(day)
+    except ValueError:
+        return day
+    return f"{read.day} {read:%b %Y}"
+
+
+_NAMES = {
+    "episodes": "Conversations",
+    "outcome": "",
+    "people": "A person was needed",
+    "answered": "First human answer",
+    "taken": "Until taken",
+    "first": "AI’s first answer",
+    "asked": "Asked for a person",
+    "missed": "Answers overdue",
+    "over": "Taken over unasked",
+    "of project": "Project",
+    "answers": "AI’s answers",
+}
+_NAMES_OF_PEOPLE = {"taken": "Taken", "answered": "Answers"}
+
+
+def describe_number(link: NumberLink, owners: Iterable[str]) -> str:
+    """What a number is of, in words: its measure, then the parts of it that are chosen."""
+    measure, *rest = link.pattern
+    parts = [each for each in rest if each != ANY]
+    names = _NAMES
+    if link.topic is Topic.PEOPLE:
+        names = _NAMES_OF_PEOPLE
+        colleagues = {each.username: each.name for owner in owners for each in colleagues_of(owner)} if parts else {}
+        known = {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
+        parts = [known.get(each, "a colleague") for each in parts]
+    elif measure == "outcome":
+        labels = {str(each): each.label for each in Outcome}
+        parts = [labels.get(each, each) for each in parts]
+    return " · ".join(filter(None, (names.get(measure, measure.capitalize()), *parts)))
 
 
 def _of_conversation(data: Mapping[str, Any]) -> tuple[Any, ...]:

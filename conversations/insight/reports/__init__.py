@@ -9,6 +9,8 @@ from conversations.insight.reports.outcomes import overview
 from conversations.insight.reports.people import people
 from conversations.insight.reports.usage import usage_report
 from conversations.insight.reports.waits import waits_report
+from conversations.reading import CHANNELS
+from tenants.keys import TYPES, label_of
 
 _C = FactKind.CONVERSATIONS
 OVERVIEW = ReportPage(
@@ -37,6 +39,7 @@ PAGES: dict[str, ReportPage] = {
             FactKind.THREADS,
             (Topic.FEEDBACK, Topic.USAGE),
             stores.feedback,
+            channels=CHANNELS | {"web": "Web", "slack": "Slack", "teams": "Teams"},
         ),
         ReportPage(
             "chats",
@@ -46,6 +49,7 @@ PAGES: dict[str, ReportPage] = {
             (Topic.OUTCOMES, Topic.USAGE),
             stores.chats,
             OwnedBy.PLATFORM,
+            channels={},
         ),
         ReportPage(
             "middleware",
@@ -54,6 +58,7 @@ PAGES: dict[str, ReportPage] = {
             FactKind.MIDDLEWARE,
             (Topic.ACTIONS, Topic.EVENTS, Topic.FLOWS),
             stores.middleware,
+            channels={},
         ),
         ReportPage(
             "tenants",
@@ -63,6 +68,7 @@ PAGES: dict[str, ReportPage] = {
             (Topic.USAGE,),
             stores.tenants,
             OwnedBy.TENANT,
+            channels={each: label_of(each) for each in TYPES},
         ),
     )
 }

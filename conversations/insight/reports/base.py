@@ -11,6 +11,7 @@ from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, for
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Measure, Topic, amount_of
 from conversations.insight.reading import InsightPeriod, InsightQuery, TopicNumbers
+from conversations.reading import CHANNELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ class OwnedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """A report: its name in addresses, its title, what it tells, how it is built of which topics, and whose it is."""
+    """A report: its name in addresses, its title, what it tells, how it is built of which topics, and whose it is.
+
+    `channels`: by which its facts can be told apart, and what they are called; none for facts that have no channel.
+    """
 
     slug: str
     title: str
@@ -86,6 +90,7 @@ class ReportPage:
     topics: tuple[Topic, ...]
     build: Callable[[Numbers, InsightQuery], Report]
     owned_by: OwnedBy = OwnedBy.COMPANY
+    channels: Mapping[str, str] = field(default_factory=lambda: CHANNELS)
 
 
 @dataclass(frozen=True, slots=True)

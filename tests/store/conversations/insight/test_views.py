@@ -10,9 +10,12 @@ import pytest
 from django.urls import reverse
 
 from console import clock
+from conversations.handoff import HandOffAction, intent_for, perform
 from conversations.insight.rebuilding import rebuild_conversations, roll_all
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
 from tests.items import put_conversation
-from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
 HREF = re.compile(r'<a href="([^"]*/behind/[^"]*)">([^<]+)</a>')
 
@@ -168,6 +171,36 @@ def test_who_has_no_tenant_in_scope_is_not_told_of_a_missing_table(pages):
     page = get(pages, reverse("insight-report", args=["tenants"]))
     assert "Nothing in your scope" in page
     assert "manage.py" not in page
+
+
+def test_only_reports_of_what_has_channels_can_be_narrowed_to_one(pages):
+    page = get(pages, f"{reverse('insight')}?company={COMPANY}&period=7&channel=whatsapp")
+    tabs = {html.unescape(each) for each in re.findall(r'href="(/insight/[a-z-]*/?\?[^"]*)"', page)}
+    of = {each.split("/")[2].partition("?")[0]: each for each in tabs if "behind" not in each and ".csv" not in each}
+    assert "channel=whatsapp" in of["waits"]
+    assert "channel" not in of["middleware"]
+    assert 'name="channel"' not in get(pages, of["middleware"])
+    feedback = get(pages, reverse("insight-report", args=["feedback"]))
+    assert '<option value="web">' in feedback
+    assert "This filter was ignored" not in get(pages, f"{reverse('insight-report', args=['feedback'])}?channel=web")
+
+
+def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
+    item = put_conversation(store, company_id=COMPANY, messages=[message("user", clock.now())])
+    colleague = member("amira.haddad", scope=[COMPANY])
+    stored = Conversation.get(item["primary_channel"], item["conversation_id"])
+    perform(intent_for(HandOffAction.TAKE_OVER, stored, hand_off_of(stored)), as_staff(colleague))
+    list(rebuild_conversations())
+    list(roll_all())
+    lead = signed_in(admin())
+    page = get(lead, f"{reverse('insight-report', args=['people'])}?company={COMPANY}&period=7")
+    addresses = [each for each, _ in links_in(page) if "m=taken" in each]
+    headings = [re.search(r"<h1>Behind the number</h1><p><bdi>(.*?)</bdi>", get(lead, each))[1] for each in addresses]
+    assert headings == ["Taken", "Taken · Amira Haddad"]
+    unanswered = (
+        f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&topic=outcomes&m=outcome&m=unanswered"
+    )
+    assert "<bdi>Unanswered</bdi>" in get(lead, unanswered)
 
 
 def test_an_unknown_cost_is_no_zero(store):

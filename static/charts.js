@@ -12,7 +12,10 @@
   const MOST_LINES = 5; // of the grid, about
   const NARROWEST = 9; // of a category's bars; a chart that gets wider scrolls
   const WIDEST = 140; // for a category: few of them do not fill the page
-  const LONGEST = 14; // characters of a label below the axis
+  const LONGEST = 14; // characters of a label below the axis,
+  const LONGEST_NAME = 20; // and of a name, which may stand aslant
+  const SLANT = 0.62; // at 45 degrees, of letters that are narrower than most
+  const CLOSEST = 14; // names aslant
   // How series are told apart without colours: patterns in bars, symbols on lines. The first pattern is a plain area.
   const PATTERNS = [null, "M-1 1l2-2M0 6l6-6M5 7l2-2", "M2 2h.01M5 5h.01", "M0 3h6", "M3 0v6", "M0 0l6 6M-1 5l2 2M5-1l2 2"];
   const SYMBOLS = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar];
@@ -35,12 +38,13 @@
       index, name: textOf(cell), isCompare: "compare" in cell.dataset, isTotal: "total" in cell.dataset,
     }));
     const rows = [...table.tBodies[0].rows].map(({ cells: [head, ...cells] }) => ({
-      label: textOf(head), short: head.dataset.short || textOf(head), values: cells.map(valueOf), texts: cells.map(textOf),
+      label: textOf(head), short: head.dataset.short || textOf(head), isNamed: !head.dataset.short, values: cells.map(valueOf), texts: cells.map(textOf),
     }));
     const { chart: kind, unit } = figure.dataset;
     return {
       id: figure.id, kind, unit, caption: textOf(figure.querySelector("figcaption")),
       rows: ("newestFirst" in figure.dataset ? rows.reverse() : rows).map((row, index) => ({ ...row, index })),
+      isNamed: kind !== "lines" && rows.every((each) => each.isNamed),
       series: columns.filter((each) => !each.isCompare && !each.isTotal).map((each, mark) => ({ ...each, mark })),
       compared: columns.filter((each) => each.isCompare),
     };
@@ -93,13 +97,13 @@
     patterns.append("path").attr("d", ({ mark }) => PATTERNS[mark]);
   }
 
-  const shortened = (text) => ([...text].length > LONGEST ? `${[...text].slice(0, LONGEST - 1).join("")}…` : text);
+  const shortened = (text, longest) => ([...text].length > longest ? `${[...text].slice(0, longest - 1).join("")}…` : text);
   const widthOf = (texts) => d3.max(texts, ({ length }) => length) * CHARACTER;
 
   /** The two axes and the grid; how many categories one label below the axis stands for. */
-  function drawAxes(svg, labels, { x, y, left, right, width, grid, isWide }) {
+  function drawAxes(svg, labels, { x, y, left, right, width, grid, isWide, isAslant }) {
     const indices = x.domain();
-    const every = Math.max(Math.ceil((widthOf(labels) + 8) / x.step()), 1);
+    const every = isAslant ? 1 : Math.max(Math.ceil((widthOf(labels) + 8) / x.step()), 1);
     const scale = (axis) => axis.tickValues(grid.ticks).tickFormat(grid.format);
     svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`)
       .call(scale(d3.axisLeft(y)).tickSize(left + right - width).tickPadding(8)).select(".domain").remove();
@@ -111,7 +115,8 @@
     // As many labels as fit, back from the newest.
     const shown = indices.filter((index) => (indices.length - 1 - index) % every === 0);
     svg.append("g").attr("class", "base").attr("transform", `translate(0,${HEIGHT - BOTTOM})`)
-      .call(d3.axisBottom(x).tickValues(shown).tickFormat((index) => labels[index]).tickSize(0).tickPadding(9));
+      .call(d3.axisBottom(x).tickValues(shown).tickFormat((index) => labels[index]).tickSize(0).tickPadding(9))
+      .selectAll(isAslant ? "text" : null).attr("text-anchor", "end").attr("transform", "translate(3,-2) rotate(-45)");
     return every;
   }
 
@@ -159,11 +164,16 @@
 
   function draw(chart, scroller) {
     const grid = gridOf(chart);
-    const labels = chart.rows.map(({ short }) => shortened(short));
-    const left = widthOf(grid.ticks.map(grid.format)) + 14;
+    const labels = chart.rows.map(({ short }) => shortened(short, chart.isNamed ? LONGEST_NAME : LONGEST));
+    // Days may be left out below the axis, names may not: where these are too long, they stand aslant.
+    const step = Math.min(scroller.clientWidth / chart.rows.length, WIDEST);
+    const isAslant = chart.isNamed && widthOf(labels) + 8 > step && step >= CLOSEST;
+    const depth = isAslant ? widthOf(labels) * SLANT : 0;
+    const below = Math.max(depth - BOTTOM / 2, 0);
+    const left = Math.max(widthOf(grid.ticks.map(grid.format)) + 14, depth - step / 2);
     const needed = chart.kind === "lines" ? 0 : left * 2 + chart.rows.length * NARROWEST;
     const isWide = needed > scroller.clientWidth;
-    const right = Math.max(widthOf(labels) / 2, isWide ? left : 0);
+    const right = Math.max(isAslant ? 8 : widthOf(labels) / 2, isWide ? left : 0);
     const width = isWide ? needed : scroller.clientWidth;
     const end = Math.min(width - right, left + chart.rows.length * WIDEST);
     const x = d3.scaleBand(d3.range(chart.rows.length), [left, end]).paddingInner(0.28).paddingOuter(0.14);
@@ -173,9 +183,9 @@
     // Its parts are for the eyes; what it says stands in the table.
     const svg = d3.create("svg").attr("role", "img")
       .attr("aria-label", `Chart: ${chart.caption}. The numbers are in the table below.`)
-      .attr("width", width).attr("height", HEIGHT).attr("viewBox", `0 0 ${width} ${HEIGHT}`);
+      .attr("width", width).attr("height", HEIGHT + below).attr("viewBox", `0 0 ${width} ${HEIGHT + below}`);
     drawPatterns(svg, chart);
-    const every = drawAxes(svg, labels, { ...scales, left, right, width, grid, isWide });
+    const every = drawAxes(svg, labels, { ...scales, left, right, width, grid, isWide, isAslant });
     // The categories lie above the lines: each says its numbers wherever it is pointed at.
     const lines = svg.append("g");
     const slots = svg.append("g").selectAll("g").data(chart.rows).join("g").attr("class", "slot");

@@ -15,15 +15,16 @@ from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, Insight
 from conversations.insight.reports.base import OwnedBy
 from conversations.insight.sums import Slice
 
+# What is usual is no filter; addresses may name it.
+USUAL = "28"
 PERIODS = {
     "7": "Last 7 days",
-    "28": "Last 28 days",
+    "": "Last 28 days",
     "90": "Last 90 days",
     "month": "This month",
     "last-month": "Last month",
     "days": "Custom dates",
 }
-USUAL = "28"
 ALL_OF = {OwnedBy.COMPANY: "All companies", OwnedBy.TENANT: "All tenants", OwnedBy.PLATFORM: "All chats"}
 _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
 
@@ -71,10 +72,10 @@ class InsightForm(DaysForm):
         self.fields["channel"].choices = [("", "All channels"), *channels.items()]  # type: ignore[attr-defined]
         if not channels:
             del self.fields["channel"]
-        if not data.get("period"):
-            self.data = data.copy()
-            self.data["period"] = USUAL if not (data.get("since") or data.get("until")) else "days"
-        if self.data["period"] != "days":
+        period = data.get("period") or ("days" if data.get("since") or data.get("until") else USUAL)
+        self.data = data.copy()
+        self.data["period"] = "" if period == USUAL else period
+        if period != "days":
             del self.fields["since"], self.fields["until"]
         self.is_valid()
 
@@ -98,7 +99,7 @@ class InsightForm(DaysForm):
 
     def period_on(self, today: date) -> InsightPeriod:
         """The days asked for."""
-        chosen = self.chosen("period", USUAL)
+        chosen = self.chosen("period") or USUAL
         if chosen == "month":
             return InsightPeriod(today.replace(day=1), today)
         if chosen == "last-month":

@@ -204,7 +204,7 @@ def _frame(request: StaffRequest, page: ReportPage, form: InsightForm, query: In
         "tabs": tabs,
         "query": query,
         "owner_name": form.owners.get(form.owner, "") or ALL_OF[page.owned_by],
-        "clear_url": reverse("insight-report", args=[page.slug]) if form.values().keys() - {"period"} else "",
+        "clear_url": reverse("insight-report", args=[page.slug]) if form.values() else "",
         "problems": form.problems,
         "summary_url": address_of("insight-summary", form.owner) if page is OVERVIEW and form.owner else "",
     }

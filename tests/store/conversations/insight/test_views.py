@@ -192,7 +192,7 @@ def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
     perform(intent_for(HandOffAction.TAKE_OVER, stored, hand_off_of(stored)), as_staff(colleague))
     list(rebuild_conversations())
     list(roll_all())
-    lead = signed_in(admin())
+    lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
     page = get(lead, f"{reverse('insight-report', args=['people'])}?company={COMPANY}&period=7")
     addresses = [each for each, _ in links_in(page) if "m=taken" in each]
     headings = [re.search(r"<h1>Behind the number</h1><p><bdi>(.*?)</bdi>", get(lead, each))[1] for each in addresses]

@@ -30,7 +30,8 @@ _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("failure", r"error|fail|time[d -]?out|crash|broken|not working"),
         (
             "asked for a person",
-            r"human|person|agent|someone|somebody|representative|colleague|advis|operator|speak|talk|call",
+            r"human|person|people|agent|someone|somebody|representative|colleague|advis|operator|speak|talk"
+            r"|call(?:\s+(?:me|us|back)\b|back\b)",
         ),
         (
             "the AI cannot answer",

@@ -38,7 +38,8 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
         _by_confidence(
             "reasons",
             "Why a person was asked for",
-            "The first request of a conversation, by what its reason is about. Codes of services stand as they are.",
+            "The first request of a conversation, by what its reason is about. Codes of services that tell none of "
+            "these stand as they are.",
             "Reason",
             found,
             "reason",

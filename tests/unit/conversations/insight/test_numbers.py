@@ -125,6 +125,11 @@ def test_what_is_no_text_is_unknown(value):
     assert reason_kind(value) == UNKNOWN
 
 
+def test_who_is_called_has_not_asked_for_a_person():
+    assert reason_kind("Please call me back") == reason_kind("Rule: all replies go to people") == "asked for a person"
+    assert reason_kind("Customer noted four unanswered calls") == OTHER
+
+
 def test_codes_are_kept():
     for text in ("gpt-4o-2024-08-06", "failed_to_send_message", "order_status", "Timeout", "eu.anthropic/claude:3"):
         assert code_of(f" {text} ") == text

@@ -1,6 +1,7 @@
 """Responses to forms that failed, and to people who open the address of a form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +14,19 @@ from console.errors import Conflict, Invalid, NotAccepted, StoreUnavailable, Tab
 
 FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
 View = Callable[..., HttpResponse]
+
+
+@contextmanager
+def fresh_version(context: dict[str, Any], read: Callable[[], int]) -> Iterator[None]:
+    """Give the page of a form that lost a race the version that is there now, so that it can be sent again.
+
+    `read` gives that version.
+    """
+    try:
+        yield
+    except Conflict:
+        context["version"] = read()
+        raise
 
 
 def form_on(page: str, *arguments: str) -> Callable[[View], View]:

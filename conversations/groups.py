@@ -72,13 +72,24 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
         raise Invalid(f"Give the group a name of up to {LONGEST_NAME} characters.")
     if len(named) > MOST_MEMBERS:
         raise Invalid(f"A group has up to {MOST_MEMBERS} members.")
-    group_id = group.id if group else hashlib.sha256(name.casefold().encode()).hexdigest()[:12]
-    if group is None and len(_groups(company_id)) >= MOST:
+    there = _groups(company_id)
+    if any(each.name.casefold() == name.casefold() and (group is None or each.id != group.id) for each in there):
+        raise Conflict("A group with this name already exists.")
+    group_id = group.id if group else _id_for(name)
+    if group is None and any(each.id == group_id for each in there):
+        # Of one that has been renamed since.
+        group_id = _id_for(f"{name}\n{len(there)}")
+    if group is None and len(there) >= MOST:
         raise Invalid(f"A company has up to {MOST} groups.")
     values = {"name": name, "members": named}
     told = _told(company_id, name, {"members": len(named)}, staff)
     with _conflicts(company_id):
         versioned.put(_partition(company_id), group_id, values, group.version if group else 0, told)
+
+
+def _id_for(name: str) -> str:
+    """The same for the same name, so that two who add a group at once add one."""
+    return hashlib.sha256(name.casefold().encode()).hexdigest()[:12]
 
 
 def delete(company_id: str, group: Group, staff: Staff) -> None:
@@ -99,7 +110,9 @@ def _conflicts(company_id: str) -> Iterator[None]:
     try:
         yield
     except TransactionRefused as refused:
-        raise Conflict("A group with this name already exists, or somebody else has just changed it.") from refused
+        raise Conflict(
+            "Somebody else has just changed this group, or added one with this name. Save again to replace theirs."
+        ) from refused
     _groups.forget(company_id)
 
 

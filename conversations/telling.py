@@ -95,13 +95,24 @@ def told_to(username: str) -> list[Told]:
 
 
 def _together(oldest_first: Iterable[Told]) -> list[Told]:
-    """Join what was told of several conversations at once, under the id of what was told first."""
+    """Join what was told of several conversations at once, under the id of what was told first.
+
+    The same conversation again is another matter.
+    """
     joined: list[Told] = []
+    references: list[set[str]] = []
     for each in oldest_first:
-        place = next((place for place, one in enumerate(joined) if _belong_together(one, each)), None)
+        places = (
+            place
+            for place, one in enumerate(joined)
+            if each.reference not in references[place] and _belong_together(one, each)
+        )
+        place = next(places, None)
         if place is None:
             joined.append(each)
+            references.append({each.reference})
         else:
+            references[place].add(each.reference)
             first = joined[place]
             companies = dict.fromkeys((*filter(None, first.company.split(", ")), each.company))
             joined[place] = replace(first, more=(*first.more, each.id), company=", ".join(companies))

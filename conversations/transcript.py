@@ -159,7 +159,10 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
         at = min(entry.at, since or entry.at)
         return HandOffChange(at, state, "A human was asked for", detail=entry.reason)
     who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
-    return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
+    words = _WORDS[action]
+    if action is Action.HAND_OFF_ASSIGN and entry.to:
+        words = f"assigned it to {'you' if entry.to == viewer else name_shown(entry.to)}"
+    return HandOffChange(entry.at, state, f"{who} {words}", entry.actor, entry.reason)
 
 
 def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:

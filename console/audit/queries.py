@@ -214,7 +214,8 @@ def _hand_off(entry: AuditEntry) -> HandOffEntry | None:
     action, at = str(entry.plain("action_type")), instant_of(entry)
     if action not in HAND_OFF_ACTIONS or at is None:
         return None
-    reason = payload_of(entry).get("reason")
+    payload = payload_of(entry)
+    reason = payload.get("reason")
     return HandOffEntry(
         at=at,
         action=action,
@@ -223,4 +224,5 @@ def _hand_off(entry: AuditEntry) -> HandOffEntry | None:
         outcome=outcome_of(entry),
         action_id=entry.action_id or "",
         reason=redact(text_of(reason))[:300] if isinstance(reason, str) else "",
+        to=redact(text_of(payload.get("colleague") or "")),
     )

@@ -50,7 +50,10 @@ class TrailPage:
 
 @dataclass(frozen=True, slots=True)
 class HandOffEntry:
-    """A hand-off action in a conversation's trail. `reason` is redacted; `is_staff` is False for services."""
+    """A hand-off action in a conversation's trail. `reason` is redacted; `is_staff` is False for services.
+
+    `to`: the username of the colleague who got it, "" where nobody did.
+    """
 
     at: datetime
     action: str
@@ -59,3 +62,4 @@ class HandOffEntry:
     outcome: str
     action_id: str
     reason: str = ""
+    to: str = ""

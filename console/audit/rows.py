@@ -174,9 +174,13 @@ def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
     )
 
 
+# Actions whose sentences name another colleague.
+_NAME_COLLEAGUES = (Action.HAND_OFF_TAKE_FROM_COLLEAGUE, Action.HAND_OFF_ASSIGN)
+
+
 def _with_people(payload: Any, entry: AuditEntry, actor: str, names: dict[str, str]) -> Any:
     """The payload with the account that the entry is about, or the name of the colleague whose username it holds."""
-    if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE and isinstance(payload, dict):
+    if entry.plain("action_type") in _NAME_COLLEAGUES and isinstance(payload, dict):
         return payload | {field: redact(names[who]) for field, who in _colleagues(payload) if who in names}
     trail = _text(entry.plain("conversation_id"))
     if not trail.startswith(STAFF_TRAIL) or trail == staff_trail(actor) or not isinstance(payload, dict | None):
@@ -244,7 +248,7 @@ def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     for entry in entries:
         if entry.plain("actor_role") in STAFF_ROLES:
             wanted.add(clean(str(entry.plain("actor"))))
-            if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE:
+            if entry.plain("action_type") in _NAME_COLLEAGUES:
                 wanted.update(who for _, who in _colleagues(payload_of(entry)))
     keys = [{"username": name} for name in sorted(wanted) if fits(name)]
     try:

@@ -30,7 +30,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
     Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
     Action.HAND_OFF_LEAVE_TO_AI: ("left the reply to the AI", "leave the reply to the AI"),
-    Action.HAND_OFF_ASSIGN: ("assigned it[ to {colleague}]", "assign it[ to {colleague}]"),
+    Action.HAND_OFF_ASSIGN: ("assigned it[ to {receiver}]", "assign it[ to {receiver}]"),
     Action.HAND_OFF_HAND_OVER: ("handed it over[ to the group {group}]", "hand it over[ to the group {group}]"),
     Action.HAND_OFF_MARK_URGENT: ("marked it as urgent", "mark it as urgent"),
     Action.HAND_OFF_MARK_NOT_URGENT: ("marked it as not urgent", "mark it as not urgent"),
@@ -127,11 +127,14 @@ _PHRASES: dict[str, tuple[str, str]] = {
 }
 # Under which names a payload has the username of whom something was taken from; those of ours, and of older ones.
 COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
+# And of whom it was given to.
+RECEIVERS = ("colleague",)
 # The payload's names for what a phrase tells; writers differ.
 _FIELDS = {
     "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
     "tag": ("tag", "tag_name", "tags", "name"),
     "colleague": COLLEAGUES,
+    "receiver": RECEIVERS,
     "account": ("username", "account", "name"),
     "browser": ("browser",),
     "why": ("reason",),

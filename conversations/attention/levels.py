@@ -149,7 +149,9 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
     try:
         versioned.put(partition_of(company_id), _sort_key(project_id), kept, version, told)
     except TransactionRefused as refused:
-        raise Conflict("Somebody else has just changed these service levels. Check them, then try again.") from refused
+        raise Conflict(
+            "Somebody else has just changed these service levels. Save again to replace their change with yours."
+        ) from refused
     forget(company_id)
 
 

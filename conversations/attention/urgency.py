@@ -1,5 +1,7 @@
 """What is urgent: by a company's words in what was asked or written, and by what the middleware notes. By hand too."""
 
+import re
+
 from console.errors import NotFound, TableMissing
 from console.store.models import plain
 from console.trail.models import ConversationState
@@ -21,7 +23,15 @@ def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
         return False
     written = [str(each.get("content") or "") for each in StoredMessages.of(stored.get("messages")).by_customer()][-1:]
     said = "\n".join(each[:_LOOKED_THROUGH] for each in (reason_in(stored), *written)).lower()
-    return any(word in said for word in levels.urgent_words)
+    return any(_is_said(word, said) for word in levels.urgent_words)
+
+
+def _is_said(word: str, said: str) -> bool:
+    """Whether words stand in a text, and not inside of others; scripts without spaces part none."""
+    if not word.isascii():
+        return word in said
+    before, behind = (r"(?<!\w)" if word[0].isalnum() else "", r"(?!\w)" if word[-1].isalnum() else "")
+    return re.search(f"{before}{re.escape(word)}{behind}", said) is not None
 
 
 def urgent_by_middleware(conversation_id: str) -> str:

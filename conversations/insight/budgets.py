@@ -141,7 +141,9 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
     try:
         versioned.put(PARTITION, company_id, values, version, told)
     except TransactionRefused as refused:
-        raise Conflict("Somebody else has just changed this budget. Check it, then try again.") from refused
+        raise Conflict(
+            "Somebody else has just changed this budget. Save again to replace their change with yours."
+        ) from refused
     known_budgets.forget_all()
 
 

@@ -275,7 +275,9 @@ def _conflicts() -> Iterator[None]:
     try:
         yield
     except TransactionRefused as refused:
-        raise Conflict("Somebody else has just changed this destination. Check it, then try again.") from refused
+        raise Conflict(
+            "Somebody else has just changed this destination. Do it again to replace their change."
+        ) from refused
     destinations_of.forget_all()
 
 

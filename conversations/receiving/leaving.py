@@ -113,6 +113,11 @@ def _again(item: Conversation) -> list[dict[str, str]]:
         name: each for name, each in _staged_before(item).items() if name in names or not has_message(item.raw, name)
     }
     found = _fragments(unanswered) | staged
+    if not found and not any(StoredMessages.of(item.raw.get("messages")).by_customer()):
+        raise Invalid(
+            "The customer has not written anything yet, so there is nothing for the AI to answer. Take over to write "
+            "to them."
+        )
     if not found:
         raise Invalid("The customer's messages are no longer kept for the AI. Take over the conversation to answer.")
     return sorted(found.values(), key=lambda each: each["received_at"])[-AT_ONCE:]

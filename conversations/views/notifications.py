@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error
+from console.answers import FAILURES, answer, describe_error, fresh_version
 from console.context import read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
@@ -134,7 +134,7 @@ def new(request: StaffRequest) -> HttpResponse:
         if for_company != company_id:
             raise BadReference
         destinations.add(company_id, form.values(), staff, destination_id)
-        return "The destination is added. Send it a test."
+        return "The destination is added. Open it to send a test."
 
     context = {"company": company, "crumbs": _crumbs(company_id, "New destination"), "back": back, "token": token}
     return fill_in(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
@@ -160,10 +160,11 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
     def act() -> str:
         as_seen = replace(seen, version=_version(request))
-        if deletes:
-            destinations.delete(as_seen, staff)
-            return "The destination is deleted."
-        destinations.change(as_seen, form.values(), staff)
+        with fresh_version(context, lambda: seen.version):
+            if deletes:
+                destinations.delete(as_seen, staff)
+                return "The destination is deleted."
+            destinations.change(as_seen, form.values(), staff)
         return "Saved."
 
     context = {

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
+from console.answers import fresh_version
 from console.context import read_only_reason
 from console.errors import BadReference, Invalid, NotFound
 from console.permissions import Permission
@@ -43,8 +44,14 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
     )
 
 
+OF_COMPANY = "Leave empty to use the company's."
+
+
 class LevelsForm(forms.Form):
-    """Service levels: what is left empty is as the company's, or as the defaults."""
+    """Service levels: what is left empty is as the company's, or as the defaults.
+
+    `of_project`: what the company has set cannot be switched off for one of its projects.
+    """
 
     stuck_after = _minutes("Stuck after (minutes)", "The AI counts as stuck when one answer takes longer than this.")
     unanswered_after = _minutes(
@@ -80,10 +87,17 @@ class LevelsForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
 
+    def __init__(self, *args: Any, of_project: bool, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for field in self.fields.values() if of_project else ():
+            said, empty, _ = str(field.help_text).partition("Leave empty")
+            if empty:
+                field.help_text = f"{said}{OF_COMPANY}"
+
     def clean_zone(self) -> str:
         """A known time zone, if any."""
         zone: str = self.cleaned_data["zone"].strip()
-        if zone and zone not in available_timezones():
+        if zone and (zone not in available_timezones() or ("/" not in zone and zone != "UTC")):
             raise forms.ValidationError("Enter a time zone such as Europe/London.")
         return zone
 
@@ -101,7 +115,9 @@ class LevelsForm(forms.Form):
         hours = [cleaned.get(name) for name in ("opens", "closes", "days", "zone")]
         if any(each not in (None, "", []) for each in hours):
             if any(each in (None, "", []) for each in hours):
-                raise forms.ValidationError("Business hours need all of: opens, closes, days and the time zone.")
+                if not self.errors:
+                    raise forms.ValidationError("To set business hours, fill in Opens, Closes, Days and Time zone.")
+                return cleaned
             opens, closes = cleaned["opens"], cleaned["closes"]
             if closes <= opens and closes != time(0):
                 raise forms.ValidationError("The business hours close before they open.")
@@ -196,7 +212,8 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
     if project_id and project_id not in projects:
         raise NotFound
     stored, otherwise = levels.load(company_id, project_id, staff)
-    form = LevelsForm(request.POST if request.method == "POST" else None, initial=_initial(stored.values))
+    data = request.POST if request.method == "POST" else None
+    form = LevelsForm(data, initial=_initial(stored.values), of_project=bool(project_id))
     address = reverse("service-levels", args=[company_id])
     context = {
         "company": company,
@@ -213,8 +230,9 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
             version = int(request.POST.get("version", ""))
         except ValueError as error:
             raise BadReference from error
-        levels.save(company_id, project_id, form.values(), version, staff)
-        return "Saved. The new levels apply to conversations that change from now on."
+        with fresh_version(context, lambda: levels.load(company_id, project_id, staff)[0].version):
+            levels.save(company_id, project_id, form.values(), version, staff)
+        return "Saved. The queue uses the new levels at once; alerts use them when a conversation changes."
 
     back = request.get_full_path()
     return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
@@ -242,7 +260,8 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
         except ValueError as error:
             raise BadReference from error
         amount = form.cleaned_data["amount"]
-        budgets.save(company_id, amount, version, staff)
+        with fresh_version(context, lambda: budgets.load(company_id, staff).version):
+            budgets.save(company_id, amount, version, staff)
         return "The company has no budget now." if amount is None else "Saved."
 
     return fill_in(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
@@ -279,13 +298,20 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
 
     def act() -> str:
         seen = _as_seen(group, request)
-        if "delete" in request.POST and seen is not None:
-            groups.delete(company_id, seen, staff)
-            return "The group is deleted. What waited for it waits for everybody now."
-        groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
+        with fresh_version(context, lambda: _version_of(company_id, group)):
+            if "delete" in request.POST and seen is not None:
+                groups.delete(company_id, seen, staff)
+                return "The group is deleted. What waited for it waits for everybody now."
+            groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 
     return fill_in(request, FormPage("team/groups.html", form, "the group", address, context), act)
+
+
+def _version_of(company_id: str, group: Group | None) -> int:
+    """The version of a group that is there now; 0 where there is none."""
+    found = groups.find(company_id, group.id) if group else None
+    return found.version if found else 0
 
 
 def _as_seen(group: Group | None, request: StaffRequest) -> Group | None:

@@ -173,17 +173,17 @@ def fill_in(
     A failure is told at the field that it names (`field`), and the template has it as `refused`. Raises those that are
     `passing`, for a view that answers them by itself, and what `act` raises beside `FAILURES`.
     """
-    context = page.context | {"form": page.form}
     if request.method != "POST":
-        return render(request, page.template, context)
+        return render(request, page.template, page.context | {"form": page.form})
     if not page.form.is_valid():
-        return answer(request, page.template, context, Invalid())
+        return answer(request, page.template, page.context | {"form": page.form}, Invalid())
     try:
         done = act()
     except passing:
         raise
     except FAILURES as error:
         page.form.add_error(getattr(error, "field", None), describe_error(error, page.about))
-        return answer(request, page.template, context | {"refused": error}, error)
+        # `act` may have learnt what the page has to say now.
+        return answer(request, page.template, page.context | {"form": page.form, "refused": error}, error)
     messages.success(request, done)
     return redirect(page.back)

@@ -67,7 +67,7 @@ def test_a_webhook_is_added_tested_and_deleted(open_page):
     # It leads to the demo's receiver, which does not know its secret.
     page.get_by_label("Address").fill(address)
     page.get_by_role("button", name="Add the destination").click()
-    expect(page.get_by_text("The destination is added. Send it a test.")).to_be_visible()
+    expect(page.get_by_text("The destination is added. Open it to send a test.")).to_be_visible()
     page.get_by_role("link", name="Pager", exact=True).click()
     expect(page.locator("#secret")).to_have_count(0)
     page.get_by_role("button", name="Send a test").click()

@@ -237,6 +237,18 @@ def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
         perform(form(A.HAND_OVER), BEN, reason="x", to="gone")
 
 
+def test_no_two_groups_have_a_name_and_one_that_was_given_up_is_free(store, colleagues):
+    group = second_line()
+    groups.save(COMPANY, "Managers", ["ana"], LEAD, group)
+    groups.save(COMPANY, "Second line", ["ben"], LEAD)
+    there = {each.name: each for each in groups.of_company(COMPANY)}
+    assert set(there) == {"Managers", "Second line"}
+    with pytest.raises(Conflict, match="already exists"):
+        groups.save(COMPANY, "MANAGERS", [], LEAD, there["Second line"])
+    groups.save(COMPANY, "second Line", ["ben"], LEAD, there["Second line"])
+    assert [each.name for each in groups.of_company(COMPANY)] == ["Managers", "second Line"]
+
+
 def test_groups_are_set_by_leads_of_the_company_on_record(store, colleagues):
     group = second_line()
     assert (group.name, group.members) == ("Second line", ("ana", "ben"))
@@ -289,6 +301,13 @@ def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
     assert "900123" not in "".join(words).replace(" ", "")[:-4]
     put_away("ben", ["one", "two", "three"])
     assert told_to("ben") == []
+
+
+def test_several_conversations_are_told_together_and_the_same_one_twice(store):
+    words = "{by} gave you this conversation: call back"
+    for told_id, reference in (("one", "a"), ("two", "b"), ("three", "b")):
+        tell("ben", Told(told_id, words, reference, "Acme", by="ana", to="ben"))
+    assert [1 + len(each.more) for each in told_to("ben")] in ([1, 2], [2, 1])
 
 
 # --- Service levels ---------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_adding_one_keeps_what_was_typed_until_it_is_right(store, lead):
     assert list_destinations(COMPANY) == []
     answer = lead.post(NEW, TYPED, follow=True)
     assert answer.redirect_chain == [(LIST, 302)]
-    assert "The destination is added. Send it a test." in text_of(answer)
+    assert "The destination is added. Open it to send a test." in text_of(answer)
     [made] = list_destinations(COMPANY)
     assert (made.values.name, made.values.address, made.values.is_on) == ("Pager", HOOK, True)
     assert made.values.types == (NotificationType.WAITING,)
@@ -206,9 +206,13 @@ def test_it_is_changed_as_it_was_seen(store, lead):
     assert "Saved." in text_of(answer)
     assert (found(made.id).values.name, found(made.id).values.is_on) == ("Pager", False)
     again = lead.post(url(made) + "change/", TYPED | {"version": 1, "title": "Too late"})
-    assert "Somebody else has just changed this destination. Check it, then try again." in text_of(again, 409)
+    assert "Somebody else has just changed this destination. Do it again to replace their change." in text_of(
+        again, 409
+    )
     assert 'value="Too late"' in again.content.decode()
     assert found(made.id).values.name == "Pager"
+    # The form has the version that is there now.
+    assert 'name="version" value="2"' in again.content.decode()
 
 
 @pytest.mark.parametrize("version", ["", "x", "1; drop", "9" * 5000])

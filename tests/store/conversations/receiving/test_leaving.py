@@ -338,10 +338,17 @@ def test_only_the_status_of_a_service_that_gave_up_is_changed(store, replies, ca
     assert len(told(replies)) == 1
 
 
-@pytest.mark.parametrize("messages", [[], ANSWERED, [{"role": "user", "content": None}, {"message_id": "x"}, "junk"]])
-def test_where_nothing_is_kept_the_ai_cannot_be_asked(store, replies, messages):
+@pytest.mark.parametrize(
+    ("messages", "why"),
+    [
+        ([], "has not written anything yet"),
+        (ANSWERED, "Take over the conversation"),
+        ([{"role": "user", "content": None}, {"message_id": "x"}, "junk"], "has not written anything yet"),
+    ],
+)
+def test_where_nothing_is_kept_the_ai_cannot_be_asked(store, replies, messages, why):
     attention(store, "failed", conversation_status="failed_unknown", messages=messages)
-    with pytest.raises(Invalid, match="Take over the conversation"):
+    with pytest.raises(Invalid, match=why):
         leave_to_ai(form(LEAVE), ANA)
     assert stored(store)["conversation_status"] == "failed_unknown"
     assert told(replies) == due(store) == trail(store) == []

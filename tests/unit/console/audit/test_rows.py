@@ -47,6 +47,14 @@ def row(**attributes):
             },
             "Amira Haddad took it from tom.becker",
         ),
+        (
+            {
+                "action_type": "hand_off.assign",
+                "actor": "amira.haddad",
+                "action_payload_redacted": '{"colleague": "ben.stone", "held by": "tom.becker"}',
+            },
+            "Amira Haddad assigned it to ben.stone",
+        ),
         ({"action_type": "warm_up", "actor": "worker"}, "worker: warm up"),
         ({"action_type": "warm_up"}, "Warm up"),
         ({}, "Unknown"),

@@ -251,6 +251,21 @@ def test_urgent_words_are_found_in_reason_and_last_message():
     assert not urgent_by_words(item(hand_off_to_human_reason="no heating"), DEFAULTS)
 
 
+@pytest.mark.parametrize(
+    ("word", "said_so", "is_urgent"),
+    [
+        ("ill", "stuck at work till 6", False),
+        ("ill", "my mother is ill!", True),
+        ("c++", "the c++ one", True),
+        ("no heating", "there is no heatings", False),
+        ("院", "我要去法院", True),
+        ("krank", "krankenhaus", False),
+    ],
+)
+def test_an_urgent_word_is_no_part_of_another(word, said_so, is_urgent):
+    assert urgent_by_words(item(hand_off_to_human_reason=said_so), ServiceLevels(urgent_words=(word,))) is is_urgent
+
+
 # --- Levels as stored -------------------------------------------------------------------------------------------------
 
 JUNK = st.one_of(

@@ -52,7 +52,7 @@ class DestinationForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one event."},
     )
-    is_on = forms.BooleanField(required=False, initial=True, label="On", help_text="Off: nothing is sent.")
+    is_on = forms.BooleanField(required=False, initial=True, label="On", help_text="When this is off, nothing is sent.")
 
     def __init__(self, data: Any, company_id: str, **options: Any) -> None:
         super().__init__(data, **options)

@@ -102,7 +102,7 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     colleagues, groups = offered(company_ids, staff, holders.pop() if len(holders) == 1 else "")
     # The queue's own form, which leads here, has no receiver.
     form = GiveForm(request.POST if "receiver" in request.POST else None)
-    form.fields["receiver"].label = "Who gets them"
+    form.fields["receiver"].label = "Who gets it" if len(rows) == 1 else "Who gets them"
     form.offer(colleagues, groups)
     if form.is_valid():
         action, to = form.to

@@ -90,6 +90,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   let typed = 0;
   let lastMine = -1;
   let known = null; // what was told already
+  const room = new CSSStyleSheet();
 
   /** What colleagues tell this person: the latest in words, and where the rest is. */
   function showTold(told) {
@@ -98,7 +99,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     known = new Set(told.map((each) => each.id));
     if (fresh) notify(fresh.words, fresh.id, fresh.url);
     place.hidden = told.length === 0 || location.pathname === FOR_YOU;
-    place.style.minHeight = "";
+    room.replaceSync("");
     place.removeAttribute("aria-busy");
     if (place.hidden) sessionStorage.removeItem(TOLD);
     const text = place.querySelector("div");
@@ -124,7 +125,8 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     if (location.pathname === FOR_YOU) sessionStorage.removeItem(TOLD);
     const height = Number(sessionStorage.getItem(TOLD));
     if (!height) return;
-    place.style.minHeight = `${height}px`;
+    room.replaceSync(`#told { min-height: ${height}px; }`);
+    document.adoptedStyleSheets.push(room);
     place.setAttribute("aria-busy", "true");
     place.querySelector("div").replaceChildren(Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: "New for you" }));
     place.hidden = false;

@@ -44,7 +44,7 @@ def test_a_budget_is_set_reached_and_raised(open_page):
     page = open_page("admin")
     until_spent(page, 0.02)
     set_budget(page, "0")
-    expect(page.get_by_role("main")).to_contain_text("greater than or equal to 0.01")
+    expect(page.get_by_role("main")).to_contain_text("Enter at least 0.01, or leave it empty.")
     check_looks(page, "budget-wrong", ("light", "dark-360"))
     set_budget(page, "0.01")
     expect(page.get_by_text("Saved.")).to_be_visible()

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core import checks
 
-from console.audit.archive.chain import SHORTEST as SHORTEST_ARCHIVE_KEY
+from console.audit.archive.chain import own_secrets
+from console.errors import Invalid
 from console.permissions import Role
 from console.schema.environments import (
     DEVELOPMENT,
@@ -100,13 +101,10 @@ def check_switches(app_configs: Any, **_: Any) -> Messages:
 @checks.register(SAFETY)
 def check_archive_key(app_configs: Any, **_: Any) -> Messages:
     """Refuse a key of archives that `audit export` would refuse."""
-    own = filter(None, (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS))
-    if any(len(each) < SHORTEST_ARCHIVE_KEY for each in own):
-        yield StartRefusal(
-            f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST_ARCHIVE_KEY} characters.",
-            hint=MAKE_A_KEY,
-            id="console.E018",
-        )
+    try:
+        own_secrets()
+    except Invalid as error:
+        yield StartRefusal(str(error), hint=MAKE_A_KEY, id="console.E018")
 
 
 # --- What is asked, where, and for how long -------------------------------------------------------------------------
@@ -263,13 +261,14 @@ def check_metrics(app_configs: Any, **_: Any) -> Messages:
 @checks.register(SAFETY)
 def check_observability(app_configs: Any, **_: Any) -> Messages:
     """Refuse traces and error reports that are set up where their packages are not installed."""
-    for name in settings_without_packages():
+    lacking = settings_without_packages()
+    for name in lacking:
         yield StartRefusal(
             f"{name} is set, and what it needs is not installed.",
             hint="pip install --require-hashes -r requirements-observability.txt",
             id="console.E014",
         )
-    if not settings_without_packages() and not reports.can_be_sent():
+    if "SENTRY_DSN" not in lacking and not reports.can_be_sent():
         yield StartRefusal(
             "SENTRY_DSN is not the address of a project in Sentry.",
             hint="Copy it from the project's settings, or leave it empty.",

@@ -4,7 +4,7 @@ A group is no right: whoever may take the company's conversations may take those
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,24 +72,27 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
         raise Invalid(f"Give the group a name of up to {LONGEST_NAME} characters.")
     if len(named) > MOST_MEMBERS:
         raise Invalid(f"A group has up to {MOST_MEMBERS} members.")
-    there = _groups(company_id)
-    if any(each.name.casefold() == name.casefold() and (group is None or each.id != group.id) for each in there):
+    others = [each for each in _groups(company_id) if group is None or each.id != group.id]
+    if any(each.name.casefold() == name.casefold() for each in others):
         raise Conflict("A group with this name already exists.")
-    group_id = group.id if group else _id_for(name)
-    if group is None and any(each.id == group_id for each in there):
-        # Of one that has been renamed since.
-        group_id = _id_for(f"{name}\n{len(there)}")
-    if group is None and len(there) >= MOST:
+    if group is None and len(others) >= MOST:
         raise Invalid(f"A company has up to {MOST} groups.")
+    group_id = group.id if group else _new_id(name, others)
     values = {"name": name, "members": named}
     told = _told(company_id, name, {"members": len(named)}, staff)
     with _conflicts(company_id):
         versioned.put(_partition(company_id), group_id, values, group.version if group else 0, told)
 
 
-def _id_for(name: str) -> str:
+def _new_id(name: str, others: Sequence[Group]) -> str:
     """The same for the same name, so that two who add a group at once add one."""
-    return hashlib.sha256(name.casefold().encode()).hexdigest()[:12]
+    found = _digest(name.casefold())
+    # One that has been renamed since may have it.
+    return _digest(f"{name.casefold()}\n{len(others)}") if any(each.id == found for each in others) else found
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def delete(company_id: str, group: Group, staff: Staff) -> None:

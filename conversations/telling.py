@@ -3,7 +3,7 @@
 Every open page asks for what is new. What is told names no customer, and goes by itself after some days.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -99,24 +99,23 @@ def _together(oldest_first: Iterable[Told]) -> list[Told]:
 
     The same conversation again is another matter.
     """
-    joined: list[Told] = []
-    references: list[set[str]] = []
+    groups: list[list[Told]] = []
     for each in oldest_first:
-        places = (
-            place
-            for place, one in enumerate(joined)
-            if each.reference not in references[place] and _belong_together(one, each)
+        found = (
+            group
+            for group in groups
+            if _belong_together(group[0], each) and each.reference not in {other.reference for other in group}
         )
-        place = next(places, None)
-        if place is None:
-            joined.append(each)
-            references.append({each.reference})
+        if (group := next(found, None)) is None:
+            groups.append([each])
         else:
-            references[place].add(each.reference)
-            first = joined[place]
-            companies = dict.fromkeys((*filter(None, first.company.split(", ")), each.company))
-            joined[place] = replace(first, more=(*first.more, each.id), company=", ".join(companies))
-    return joined
+            group.append(each)
+    return [_joined(first, others) for first, *others in groups]
+
+
+def _joined(first: Told, others: Sequence[Told]) -> Told:
+    companies = dict.fromkeys(filter(None, (first.company, *(each.company for each in others))))
+    return replace(first, more=tuple(each.id for each in others), company=", ".join(companies))
 
 
 def _belong_together(one: Told, other: Told) -> bool:

@@ -127,14 +127,12 @@ _PHRASES: dict[str, tuple[str, str]] = {
 }
 # Under which names a payload has the username of whom something was taken from; those of ours, and of older ones.
 COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
-# And of whom it was given to.
-RECEIVERS = ("colleague",)
 # The payload's names for what a phrase tells; writers differ.
 _FIELDS = {
     "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
     "tag": ("tag", "tag_name", "tags", "name"),
     "colleague": COLLEAGUES,
-    "receiver": RECEIVERS,
+    "receiver": ("colleague",),
     "account": ("username", "account", "name"),
     "browser": ("browser",),
     "why": ("reason",),

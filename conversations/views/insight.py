@@ -50,10 +50,9 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
     """One report: figures and charts, each number with its meaning and the way to what is behind it."""
     page = _page_named(slug)
     form, query = _asked(request, page)
-    if not query.owners and not request.staff.scope.everything:
-        return render(request, "insight/report.html", _frame(request, page, form, query) | {"has_no_owners": True})
-    if not table_ready("INSIGHT") or not query.owners:
-        return render(request, "insight/report.html", _frame(request, page, form, query) | {"is_absent": True})
+    if not query.owners or not table_ready("INSIGHT"):
+        why = "is_absent" if query.owners or request.staff.scope.everything else "has_no_owners"
+        return render(request, "insight/report.html", _frame(request, page, form, query) | {why: True})
     found, at = _built(page, query)
     links = _Links(page, form)
     context = _frame(request, page, form, query) | {

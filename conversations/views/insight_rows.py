@@ -1,18 +1,16 @@
 """The rows of what is behind a number: what each kind of fact tells, and where its source has its page."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from django.urls import reverse
 
 from console import clock
-from console.staff.colleagues import colleagues_of
-from conversations.insight.conversation_facts import STAFF
 from conversations.insight.facts import FactKind, InsightFact
-from conversations.insight.identity import pseudonym_of
 from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
 from conversations.insight.reports.base import NumberLink
+from conversations.insight.reports.people import names_by_pseudonym
 from conversations.reading import CHANNELS, conversation_url, reference_of, url_by_id, url_of
 from conversations.stores.records import a_record, address_of
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
@@ -34,12 +32,12 @@ def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
     return {
         "url": _URLS[fact.day.kind](parts) if parts else "",
         "started": clock.parse_instant(fact.data.get("started")),
-        "day": day_label(fact.day.day),
+        "day": _day_label(fact.day.day),
         "cells": list(zip(COLUMNS[fact.day.kind], map(str, _CELLS[fact.day.kind](fact.data)), strict=True)),
     }
 
 
-def day_label(day: str) -> str:
+def _day_label(day: str) -> str:
     """A day as rows have it: `26 Nov 2026`; what is no day stays."""
     try:
         read = date.fromisoformat(day)
@@ -64,15 +62,14 @@ _NAMES = {
 _NAMES_OF_PEOPLE = {"taken": "Taken", "answered": "Answers"}
 
 
-def describe_number(link: NumberLink, owners: Iterable[str]) -> str:
+def describe_number(link: NumberLink, owners: Sequence[str]) -> str:
     """What a number is of, in words: its measure, then the parts of it that are chosen."""
     measure, *rest = link.pattern
     parts = [each for each in rest if each != ANY]
     names = _NAMES
     if link.topic is Topic.PEOPLE:
         names = _NAMES_OF_PEOPLE
-        colleagues = {each.username: each.name for owner in owners for each in colleagues_of(owner)} if parts else {}
-        known = {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
+        known = names_by_pseudonym(owners) if parts else {}
         parts = [known.get(each, "a colleague") for each in parts]
     elif measure == "outcome":
         labels = {str(each): each.label for each in Outcome}

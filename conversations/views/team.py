@@ -44,7 +44,13 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
     )
 
 
-OF_COMPANY = "Leave empty to use the company's."
+# What an empty field means, for a company; a project then has the company's.
+_OF_COMPANY = "Leave empty to use the company's."
+_EMPTY = {
+    **dict.fromkeys(("first_answer", "next_answer"), "Leave empty for no target."),
+    "return_after": "Leave empty for never.",
+    "closes": "Leave empty for all hours.",
+}
 
 
 class LevelsForm(forms.Form):
@@ -57,21 +63,17 @@ class LevelsForm(forms.Form):
     unanswered_after = _minutes(
         "Unanswered after (minutes)", "A conversation needs attention when a customer has had no answer for this long."
     )
-    first_answer = _minutes(
-        "First answer within (minutes)", "Counted from the request for a human. Leave empty for no target."
-    )
-    next_answer = _minutes(
-        "Next answers within (minutes)", "Counted from the customer's next message. Leave empty for no target."
-    )
+    first_answer = _minutes("First answer within (minutes)", "Counted from the request for a human.")
+    next_answer = _minutes("Next answers within (minutes)", "Counted from the customer's next message.")
     return_after = _minutes(
         "Back to the queue after (minutes)",
-        "The conversation goes back to the queue if its holder has not answered for this long. Leave empty for never.",
+        "The conversation goes back to the queue if its holder has not answered for this long.",
     )
     opens = forms.TimeField(required=False, label="Opens", widget=forms.TimeInput(attrs={"type": "time"}))
     closes = forms.TimeField(
         required=False,
         label="Closes",
-        help_text="00:00 is midnight. Targets only count these hours. Leave empty for all hours.",
+        help_text="00:00 is midnight. Targets only count these hours.",
         widget=forms.TimeInput(attrs={"type": "time"}),
     )
     days = forms.MultipleChoiceField(
@@ -89,10 +91,9 @@ class LevelsForm(forms.Form):
 
     def __init__(self, *args: Any, of_project: bool, **options: Any) -> None:
         super().__init__(*args, **options)
-        for field in self.fields.values() if of_project else ():
-            said, empty, _ = str(field.help_text).partition("Leave empty")
-            if empty:
-                field.help_text = f"{said}{OF_COMPANY}"
+        for name, means in _EMPTY.items():
+            field = self.fields[name]
+            field.help_text = f"{field.help_text} {_OF_COMPANY if of_project else means}"
 
     def clean_zone(self) -> str:
         """A known time zone, if any."""

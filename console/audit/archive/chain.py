@@ -62,13 +62,19 @@ def known_keys() -> tuple[ArchiveKey, ...]:
 
     Raises `Invalid`.
     """
-    own = [secret for secret in (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS) if secret]
-    if any(len(secret) < SHORTEST for secret in own):
-        raise Invalid(f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST} characters.")
+    own = own_secrets()
     if settings.AUDIT_ARCHIVE_KEY:
         return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in own)
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *own)
     return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in secrets)
+
+
+def own_secrets() -> list[str]:
+    """AUDIT_ARCHIVE_KEY and its fallbacks, as far as they are set. Raises `Invalid` for one that is too short."""
+    own = [secret for secret in (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS) if secret]
+    if any(len(secret) < SHORTEST for secret in own):
+        raise Invalid(f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST} characters.")
+    return own
 
 
 @lru_cache(maxsize=8)

@@ -1,5 +1,7 @@
 """What people did."""
 
+from collections.abc import Sequence
+
 from console.charts import Chart, ChartColumn, ChartRow
 from console.staff.colleagues import colleagues_of
 from conversations.insight.conversation_facts import STAFF
@@ -10,6 +12,12 @@ from conversations.insight.reports.base import ChartPanel, NumberLink, Numbers, 
 from conversations.insight.reports.parts import counted, left_out
 
 _WHAT = ("taken", "answered", "handed back")
+
+
+def names_by_pseudonym(owners: Sequence[str]) -> dict[str, str]:
+    """The names of who answers for companies, by the pseudonyms that facts have. Raises the store's errors."""
+    colleagues = {each.username: each.name for owner in owners[:MOST_OWNERS] for each in colleagues_of(owner)}
+    return {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
 
 
 def people(numbers: Numbers, query: InsightQuery) -> Report:
@@ -28,8 +36,7 @@ def people(numbers: Numbers, query: InsightQuery) -> Report:
             strict=True,
         )
     )
-    colleagues = {each.username: each.name for owner in query.owners[:MOST_OWNERS] for each in colleagues_of(owner)}
-    names = {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
+    names = names_by_pseudonym(query.owners)
     agents = {measure[1] for measure in found.total if measure[0] in _WHAT}
     known = sorted((names[each], each) for each in agents if each in names)
     rows: list[ChartRow] = []

@@ -163,14 +163,15 @@ def _cost_by(
         (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
         for number, name in enumerate(names)
     }
+    # What nobody knows the cost of has not cost nothing.
+    known = {name: None if unpriced[name] and not cost else cost for name, cost in spent.items()}
     chart = Chart(
         chart_id,
         caption,
         "bars",
         "money",
         (ChartColumn("Cost"),),
-        # What nobody knows the cost of has not cost nothing.
-        tuple(ChartRow(name or UNKNOWN, (spent[name] or (None if unpriced[name] else spent[name]),)) for name in names),
+        tuple(ChartRow(name or UNKNOWN, (known[name],)) for name in names),
         category=category,
     )
     return ChartPanel(

@@ -23,14 +23,11 @@ class Command(ConsoleCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; a part that fails is begun again, and ends no other."""
         with running("work") as ended:
-            parts = all_parts(wait=ended.wait, say=self._say)
-            self._say(parts_line(list(parts)))
+            # Lines of the log, which say when, and of which part they are.
+            parts = all_parts(wait=ended.wait, say=logger.info)
+            logger.info(parts_line(list(parts)))
             run_all({name: part.run for name, part in parts.items()}, ended)
-        self._say("Ended.")
-
-    def _say(self, line: str) -> None:
-        """As a line of the log, which says when, and of which part it is."""
-        logger.info(line)
+        logger.info("Ended.")
 
 
 def parts_line(running: list[str]) -> str:

@@ -165,12 +165,13 @@
   function draw(chart, scroller) {
     const grid = gridOf(chart);
     const labels = chart.rows.map(({ short }) => shortened(short, chart.isNamed ? LONGEST_NAME : LONGEST));
+    const beside = widthOf(grid.ticks.map(grid.format)) + 14;
     // Days may be left out below the axis, names may not: where these are too long, they stand aslant.
-    const step = Math.min(scroller.clientWidth / chart.rows.length, WIDEST);
+    const step = Math.min((scroller.clientWidth - beside - widthOf(labels) / 2) / chart.rows.length, WIDEST);
     const isAslant = chart.isNamed && widthOf(labels) + 8 > step && step >= CLOSEST;
     const depth = isAslant ? widthOf(labels) * SLANT : 0;
     const below = Math.max(depth - BOTTOM / 2, 0);
-    const left = Math.max(widthOf(grid.ticks.map(grid.format)) + 14, depth - step / 2);
+    const left = Math.max(beside, depth - step / 2);
     const needed = chart.kind === "lines" ? 0 : left * 2 + chart.rows.length * NARROWEST;
     const isWide = needed > scroller.clientWidth;
     const right = Math.max(isAslant ? 8 : widthOf(labels) / 2, isWide ? left : 0);

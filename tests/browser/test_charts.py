@@ -226,3 +226,25 @@ def test_hostile_labels_are_only_text(chart_page):
     assert hostile in page.locator(".slot title").text_content()
     expect(page.locator(".legend bdi").first).to_have_text(hostile)
     expect(page.locator(".chart img")).to_have_count(0)
+
+
+def test_every_category_has_its_name_at_every_width(chart_page):
+    names = ("Amira Haddad", "gpt-4o-mini", "the AI cannot answer", "other", "change_of_address", "end_turn")
+    charts = [
+        Chart(
+            f"named-{count}-{length}",
+            "By name",
+            "bars",
+            "count",
+            (ChartColumn("Answers"),),
+            tuple(ChartRow(f"{names[number % 6][:length]}{number}", (number + 1,)) for number in range(count)),
+        )
+        for count in (2, 3, 4, 5, 9)
+        for length in (5, 11, 20)
+    ]
+    page = chart_page(*charts)
+    for width in (1280, 820, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        for chart in charts:
+            drawn = page.locator(f"#{chart.id} .base text")
+            expect(drawn, f"{chart.id} at {width}").to_have_count(len(chart.rows))

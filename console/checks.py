@@ -24,10 +24,11 @@ from console.schema.environments import (
     is_local_endpoint,
     is_same_environment,
 )
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
 from console.staff import second_factor
 from console.staff.oidc import configuration
 from console.startup import SAFETY, WEB, StartRefusal
+from console.store.calls import table_name
 from console.telemetry import reports
 from console.telemetry.starting import settings_without_packages
 

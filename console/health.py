@@ -6,8 +6,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from console.errors import ConsoleError
-from console.schema.tables import TABLES, TableSpec, table_name
+from console.schema.tables import TABLES, TableSpec
 from console.store import calls
+from console.store.calls import table_name
 from console.store.connection import call
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from pythonjsonlogger.json import JsonFormatter
 from console.redaction import redact
 from console.redaction.credentials import mask_text
 from console.redaction.masks import FULL_MASK
-from console.telemetry import context, metrics
+from console.telemetry import instrumentation
 
 LONGEST_ARGUMENT = 500
 # Session tokens are some 100 characters long; references, which may be logged, look the same until they are opened.
@@ -59,7 +59,7 @@ class RedactingFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Return the first line, with where it comes from."""
-        where = "".join(f" {name}={value}" for name, value in context.fields().items())
+        where = "".join(f" {name}={value}" for name, value in instrumentation.log_fields().items())
         return super().formatMessage(record) + where
 
     def _formatted(self, record: logging.LogRecord) -> str:
@@ -104,7 +104,7 @@ class RedactingJsonFormatter(JsonFormatter):
         at = datetime.fromtimestamp(record.created, UTC)
         log_data["timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         super().add_fields(log_data, record, message_dict)
-        log_data.update(context.fields())
+        log_data.update(instrumentation.log_fields())
         _count(record)
 
     def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
@@ -121,7 +121,7 @@ class RedactingJsonFormatter(JsonFormatter):
         whole = json.dumps(plain)
         line = redact(json.dumps(_masked(plain)))
         if line.count(FULL_MASK) > whole.count(FULL_MASK):
-            metrics.LOG_REDACTIONS.inc()
+            instrumentation.LOG_REDACTIONS.inc()
         json.loads(line)
         return line
 
@@ -164,9 +164,9 @@ def _not_redacted(record: logging.LogRecord, error: Exception) -> str:
 
 
 def _count(record: logging.LogRecord, *, is_masked: bool = False) -> None:
-    metrics.LOG_LINES.labels(record.levelname if record.levelname in metrics.LEVELS else "OTHER").inc()
+    instrumentation.LOG_LINES.labels(record.levelname if record.levelname in instrumentation.LEVELS else "OTHER").inc()
     if is_masked:
-        metrics.LOG_REDACTIONS.inc()
+        instrumentation.LOG_REDACTIONS.inc()
 
 
 class FailuresByRoute(logging.Filter):
@@ -181,7 +181,7 @@ class FailuresByRoute(logging.Filter):
             return False
         request = getattr(record, "request", None)
         if request is not None:
-            record.msg, record.args = "Not answered: %s", (context.ObservedRequest("", request).route,)
+            record.msg, record.args = "Not answered: %s", (instrumentation.ObservedRequest("", request).route,)
         return True
 
 
@@ -274,7 +274,8 @@ def _session(found: re.Match[str]) -> str:
 
 
 def _without_table_names(line: str) -> str:
-    from console.schema.tables import TABLES, table_name
+    from console.schema.tables import TABLES
+    from console.store.calls import table_name
 
     for key in TABLES:
         name = table_name(key)

@@ -34,8 +34,8 @@ from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
 from console.store.calls import RequestCost, budget, recent_costs
-from console.telemetry import exposition, metrics
-from console.telemetry.context import STATIC, UNMATCHED, ObservedRequest, answering, current_request
+from console.telemetry import exposition, instrumentation
+from console.telemetry.instrumentation import STATIC, UNMATCHED, ObservedRequest, answering, current_request
 
 request_log = logging.getLogger("console.request")
 
@@ -91,7 +91,7 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
     route = STATIC if isinstance(response, WhiteNoiseFileResponse) else current.route
     method = request.method or ""
     is_late = current.spent is not None and current.spent.is_missed
-    metrics.count_request(route, method, status, seconds, is_late=is_late)
+    instrumentation.count_request(route, method, status, seconds, is_late=is_late)
     calls = [] if current.spent is None else current.spent.calls
     units, store_ms = sum(each.units for each in calls), sum(each.ms for each in calls)
     if calls and route != UNMATCHED:
@@ -100,7 +100,7 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
         return
     staff = getattr(request, "staff", None)
     told: dict[str, Any] = {
-        "method": method if method in metrics.METHODS else "OTHER",
+        "method": method if method in instrumentation.METHODS else "OTHER",
         "route": route,
         "role": staff.role.value if staff is not None else "",
         "status": status,

@@ -18,10 +18,8 @@ from console import clock
 from console.caching import cached_for
 from console.errors import NotFound, TableMissing
 from console.permissions import ALL, Permission, Staff
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from console.store.models import SORT_KEY_BYTES, StoreModel, TableMeta, fits, plain, plain_item
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
@@ -303,7 +301,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
         one = {":one": {"N": "1"}}
         update = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": one}
         call("UpdateItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL", **update)
-    _registered.forget_all()
+    _registered.cache_clear()
     return True
 
 

@@ -13,7 +13,7 @@ from console import clock
 from console.store import queues
 from console.store.calls import parallel
 from console.store.presence import table_ready
-from console.telemetry import metrics, state
+from console.telemetry import instrumentation, state
 from console.telemetry.state import Reading, StateGauge
 from conversations.attention.looking import TIMERS
 from conversations.companies import all_companies
@@ -77,10 +77,10 @@ SQS = StateGauge("console_sqs_messages", "Messages in a queue, about: waiting, o
 
 def register() -> None:
     """Register the sources, once at start-up."""
-    metrics.begin(metrics.LOST_RACES, HandOffAction)
-    metrics.begin(metrics.MESSAGES, (*Handled, FAILED))
-    metrics.begin(metrics.REPLIES, ReplyState)
-    metrics.begin(metrics.NOTIFICATIONS, (DELIVERED, NOT_DELIVERED))
+    instrumentation.begin(instrumentation.LOST_RACES, HandOffAction)
+    instrumentation.begin(instrumentation.MESSAGES, (*Handled, FAILED))
+    instrumentation.begin(instrumentation.REPLIES, ReplyState)
+    instrumentation.begin(instrumentation.NOTIFICATIONS, (DELIVERED, NOT_DELIVERED))
     state.register("queue", read_queue, (WAITING, OLDEST_WAIT, INCOMPLETE))
     state.register("work", read_work, (LAST_SEEN, ALLOWED_SILENCE, LAG))
     state.register("messages", read_messages, (NOT_PLACED, OVERDUE))

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from console import caching
 from console.caching import cached_for
 from console.errors import Conflict, ConsoleError, Invalid
 from console.permissions import Staff
-from console.schema.tables import table_name
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.store.models import items_of, plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
@@ -116,7 +116,7 @@ def _conflicts(company_id: str) -> Iterator[None]:
         raise Conflict(
             "Somebody else has just changed this group, or added one with this name. Save again to replace theirs."
         ) from refused
-    _groups.forget(company_id)
+    caching.forget(_groups, company_id)
 
 
 def _partition(company_id: str) -> str:

@@ -12,9 +12,9 @@ from boto3.dynamodb.types import TypeSerializer
 from console import clock
 from console.errors import NotAccepted
 from console.schema.sizes import MAX_ITEM_BYTES, size_of
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, TYPE_WORDS
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, OWN_ADDRESSES, from_config

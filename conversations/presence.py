@@ -12,7 +12,7 @@ from console import clock
 from console.errors import BadReference, ConsoleError
 from console.permissions import Staff
 from console.refs import keyed_digest, seal_data, unseal_data
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
 from console.trees import isolated

@@ -16,10 +16,9 @@ from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
 from console.redaction import cut, excerpt, without_names
 from console.refs import unseal
-from console.schema.tables import table_name
 from console.search.meanings import Meaning, MeaningKind
 from console.search.service import Results, search
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.models import plain
 from console.trail.actions import Action, conversation_trail, staff_trail

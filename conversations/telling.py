@@ -14,8 +14,8 @@ from django.urls import reverse
 from console import clock
 from console.caching import cached_for
 from console.redaction import cut, redact
-from console.schema.tables import table_name
 from console.staff.colleagues import name_of
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
 from console.trees import isolated

@@ -17,7 +17,7 @@ from django.core.management.base import CommandError
 from console import clock
 from console.errors import ConsoleError
 from console.store.presence import table_ready
-from console.telemetry import context, metrics
+from console.telemetry import instrumentation
 from console.telemetry.starting import working
 from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
@@ -265,8 +265,8 @@ def run_all(
 
 
 def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]) -> None:
-    context.enter_part(name)
-    metrics.begin(metrics.WORKER_FAILURES, [context.current_part()])
+    instrumentation.enter_part(name)
+    instrumentation.begin(instrumentation.WORKER_FAILURES, [instrumentation.current_part()])
     failures = 0
     while not ended.is_set():
         try:
@@ -274,7 +274,7 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
         except Exception as error:
             # No message: it may quote a key.
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
-            metrics.count_worker_failure()
+            instrumentation.count_worker_failure()
         failures += 1
         ended.wait(pause(failures))
 

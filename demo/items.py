@@ -11,7 +11,8 @@ from boto3.dynamodb.types import TypeSerializer
 
 from console.clock import to_iso
 from console.schema.definition import create_table_request
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import table_name
 from console.store.connection import call
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION

@@ -13,8 +13,8 @@ from django.conf import settings
 
 from console import clock
 from console.clock import to_epoch, to_iso
-from console.schema.tables import table_name
 from console.store import queues
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.models import Conversation, held_in

@@ -13,8 +13,8 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from console import clock
-from console.schema.tables import table_name
 from console.staff import accounts
+from console.store.calls import table_name
 from console.store.connection import call
 from conversations.notifications import destinations
 from conversations.notifications.destinations import DestinationKind, DestinationValues

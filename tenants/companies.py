@@ -6,7 +6,7 @@ from console import clock
 from console.errors import Conflict, Invalid, NotFound
 from console.permissions import COMPANY, TENANT, Permission, Staff
 from console.staff import known_companies
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.trail.actions import Action
 from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from pynamodb.transactions import TransactWrite
 
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import COMMAND_LINE, TrailEntry
 from console.trees import text_of

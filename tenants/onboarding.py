@@ -18,8 +18,7 @@ from console.errors import Conflict, NotFound
 from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
-from console.store.calls import beside
-from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.calls import ConditionFailed, TransactionRefused, beside
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry
 from tenants import settings_text

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import batch_get, call
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.presence import index_ready

@@ -12,8 +12,7 @@ from console import clock
 from console.errors import NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import BATCH, batch_get, call
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page

@@ -17,7 +17,7 @@ from pynamodb.transactions import TransactWrite
 from console import clock
 from console.errors import Conflict, Invalid, NotFound
 from console.permissions import Permission, Staff
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.trail.actions import Action
 from console.trees import text_of
 from tenants import settings_text

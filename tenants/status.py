@@ -6,7 +6,7 @@ from pynamodb.transactions import TransactWrite
 
 from console.errors import Conflict, Invalid
 from console.permissions import Permission, Staff
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.trail.actions import Action
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta

@@ -14,7 +14,7 @@ from pynamodb.transactions import TransactWrite
 
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from console.trail.actions import Action
 from console.trees import text_of

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import with_bytes
 

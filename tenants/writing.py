@@ -8,8 +8,8 @@ from pynamodb.transactions import TransactWrite
 from console import clock
 from console.errors import Conflict, NotFound, Throttled
 from console.permissions import Permission, Staff
+from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.errors import TransactionRefused
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import Actor, TrailEntry, build
 from tenants.keys import META, partition_of

@@ -17,7 +17,7 @@ from prometheus_client import Counter, Histogram
 from console.schema.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
 from console.stack.template import stack_text
-from console.telemetry import metrics, state
+from console.telemetry import instrumentation, state
 from tests import costs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,7 +119,7 @@ def parts() -> dict[str, str]:
 def _metrics() -> list[str]:
     """What each process counts."""
     rows = ["| metric | labels | what it says |", "|---|---|---|"]
-    for each in vars(metrics).values():
+    for each in vars(instrumentation).values():
         if isinstance(each, Counter | Histogram):
             [family] = each.describe()
             name = family.name + ("_total" if isinstance(each, Counter) else "")

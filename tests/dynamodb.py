@@ -16,7 +16,8 @@ from botocore.client import BaseClient
 from django.conf import settings
 
 from console.schema.definition import create_table_request
-from console.schema.tables import TABLES, key_of, table_name
+from console.schema.tables import TABLES
+from console.store.calls import key_of, table_name
 from console.store.connection import client as console_client
 from demo.dynamodb_local import plain_client
 

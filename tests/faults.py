@@ -23,7 +23,7 @@ import botocore.endpoint
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
-from console.schema.tables import key_of
+from console.store.calls import key_of
 from console.store.connection import client
 
 Request = dict[str, Any]

@@ -34,6 +34,10 @@ class KeyKind(Enum):
         self.is_inherited = is_inherited
 
 
+# Where one of them stands, `name` is the name of whom it belongs to, however it is written.
+CONTACT = (KeyKind.PHONE, KeyKind.EMAIL)
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

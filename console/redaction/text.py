@@ -12,7 +12,14 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
 from console.redaction.credentials import BEGINNINGS, credentials
-from console.redaction.fields import courier_numbers, field_pairs, hash_numbers, numbers_behind_words, tracking_links
+from console.redaction.fields import (
+    courier_numbers,
+    field_pairs,
+    hash_numbers,
+    numbers_behind_words,
+    tracking_links,
+)
+from console.redaction.keys import KeyKind, KeyKinds
 from console.redaction.masks import (
     EMAIL_MASK,
     FULL_MASK,
@@ -274,6 +281,17 @@ _ROUNDS = 4
 def redact_text(text: str) -> str:
     """Mask personal data in plain text. A second call changes nothing."""
     return text if is_plain_text(text) else redact_suspicious(text)
+
+
+def kind_of_key(kinds: KeyKinds, key: str) -> tuple[KeyKind, str]:
+    """The kind of a key that is not known yet, and the key redacted; from then on it is known, if it is harmless."""
+    kind, redacted = kinds.classify(key), redact_text(key)
+    if redacted == key:
+        kinds.remember(key, kind)
+    elif not kind.is_sensitive:
+        # What the key said of its value is gone with it.
+        kind = kinds.classify(redacted)
+    return kind, redacted
 
 
 def redact_suspicious(text: str) -> str:

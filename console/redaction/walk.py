@@ -10,10 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from console.redaction.fields import mask_value
-from console.redaction.keys import KeyKind, KeyKinds, key_kinds, looks_like_name
+from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
-from console.redaction.shapes import FREQUENT_SHAPE, NOTHING_SUSPICIOUS_UNQUOTED, WHOLE_NUMBER, is_plain_text
-from console.redaction.values import CONTACT, kind_of_key, redact_number
+from console.redaction.shapes import (
+    FREQUENT_SHAPE,
+    NOTHING_SUSPICIOUS_UNQUOTED,
+    WHOLE_NUMBER,
+    is_plain_text,
+    is_whole_number,
+)
+from console.redaction.text import kind_of_key, redact_text
 
 # The groups of TOKEN, by what was found. A member is a key with its value, all in one token, as most are.
 KEY = 1
@@ -67,6 +73,15 @@ _CUT_WORD = re.compile(
 
 _decode = json.JSONDecoder(strict=False).raw_decode
 _encode, _encode_to_ascii = json.JSONEncoder(ensure_ascii=False).encode, json.JSONEncoder().encode
+
+
+def redact_number(written: str, kind: KeyKind) -> str:
+    """Mask a number, given as text, whose key has this kind; a number that may stay is returned as it is."""
+    if kind.is_sensitive:
+        return mask_value(kind, written)
+    if kind is KeyKind.SAFE or (kind is KeyKind.ID and written.lstrip("-").isdigit()) or is_whole_number(written):
+        return written
+    return redact_text(written)
 
 
 class NotJsonError(Exception):

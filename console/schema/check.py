@@ -11,8 +11,8 @@ from typing import Any, Literal
 from console.errors import ConsoleError, NotConfigured, TableMissing
 from console.schema.definition import key_attributes
 from console.schema.environments import is_protected
-from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
-from console.store.calls import parallel
+from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 
 Severity = Literal["required", "advised", "optional"]

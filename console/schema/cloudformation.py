@@ -18,7 +18,8 @@ from console.schema.definition import (
     key_attributes,
 )
 from console.schema.environments import is_protected
-from console.schema.tables import TABLES, IndexSpec, TableSpec, table_name
+from console.schema.tables import TABLES, IndexSpec, TableSpec
+from console.store.calls import table_name
 from console.store.connection import call
 
 SAMPLE_SEGMENTS = 8

@@ -11,8 +11,9 @@ from typing import Any
 from console.errors import ConsoleError, StoreUnavailable
 from console.schema.check import Difference, TableReport, describe, inspect
 from console.schema.definition import attribute_definitions, create_table_request, index_definition
-from console.schema.tables import TABLES, IndexSpec, TableSpec, table_name
+from console.schema.tables import TABLES, IndexSpec, TableSpec
 from console.store import presence
+from console.store.calls import table_name
 from console.store.connection import call
 
 POLL_SECONDS = (0.2, 0.3, 0.5, 1.0, 1.0, 2.0, 5.0)

@@ -5,7 +5,8 @@ from typing import Any
 from django.conf import settings
 
 from console.schema.environments import is_protected
-from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
+from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec
+from console.store.calls import table_name
 
 
 def create_table_request(key: str) -> dict[str, Any]:

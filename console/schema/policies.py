@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import table_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ The five source schemas are the authority on keys and attribute names; what the 
 from dataclasses import dataclass
 from typing import Literal
 
-from django.conf import settings
-
 Schema = Literal[
     "platform-conversations",
     "platform-replies",
@@ -367,14 +365,3 @@ _SPECS = (
 )
 
 TABLES: dict[str, TableSpec] = {spec.key: spec for spec in _SPECS}
-
-
-def table_name(key: str) -> str:
-    """The name of a table in this environment: `TABLE_<KEY>` if set, else `<base>-<environment>`."""
-    spec = TABLES[key]
-    return settings.TABLE_NAMES.get(key) or f"{spec.base}-{settings.CONSOLE_ENV}"
-
-
-def key_of(name: str) -> str:
-    """The key of a table by its name in this environment, or the empty string."""
-    return next((key for key in TABLES if table_name(key) == name), "")

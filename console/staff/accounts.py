@@ -12,7 +12,7 @@ from console import clock
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import ALL, Role
 from console.staff.models import RoleIndex, StaffAccount
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.store.presence import index_ready
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry

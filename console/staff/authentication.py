@@ -22,7 +22,7 @@ from console.staff.accounts import find
 from console.staff.models import PASSWORD, StaffAccount, StaffSession
 from console.staff.throttling import TooManyAttempts
 from console.store.calls import submit
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from console.trail import recording
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
 from console.trail.recording import Actor, TrailEntry, build, record_counted, record_where_possible
@@ -261,7 +261,7 @@ def _count(username: str, visit: Visit) -> None:
 
 
 def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
-    metrics.count(metrics.SIGN_IN_FAILURES, reason)
+    instrumentation.count(instrumentation.SIGN_IN_FAILURES, reason)
     result = f"{Result.FAILED}: {reason}"
     if account is not None:
         record_where_possible(TrailEntry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))
@@ -271,7 +271,7 @@ def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> No
 
 def _record_throttled(typed: str) -> None:
     """Once in a quarter of an hour: in the account's trail, or among the names that nobody has."""
-    metrics.SIGN_IN_FAILURES.labels(TOO_MANY_ATTEMPTS).inc()
+    instrumentation.SIGN_IN_FAILURES.labels(TOO_MANY_ATTEMPTS).inc()
     account = find(typed)
     entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
     if account is not None:

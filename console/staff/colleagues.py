@@ -5,16 +5,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
-from console import clock
+from console import caching, clock
 from console.caching import cached_for
 from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.redaction import cut
-from console.schema.tables import table_name
 from console.staff.models import RoleIndex, StaffAccount
-from console.store.calls import parallel
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
 from console.store.presence import index_ready
@@ -45,7 +43,7 @@ def colleagues_of(company_id: str) -> list[Colleague]:
     away = away_now()
     found = [
         Colleague(each.username, each.name, each.scope, each.username in away)
-        for each in _who_answers()
+        for each in _who_answers().values()
         if each.scope.covers_company(company_id)
     ]
     return sorted(found, key=lambda each: (each.is_away, each.name.casefold(), each.username))
@@ -56,39 +54,41 @@ def name_of(username: str) -> str:
     if not username:
         return ""
     try:
-        return _names().get(username, username)
+        found = _who_answers().get(username)
     except ConsoleError:
         return username
+    return found.name if found else username
 
 
 def reads() -> list[Callable[[], object]]:
     """What `colleagues_of` reads, for pages that read much beside it: afterwards it is cached."""
-    return [away_now, *(partial(_in_role, role) for role in _ROLES)]
+    return [away_now, _who_answers]
 
 
-def _who_answers() -> list[Colleague]:
-    known = [_of_role.known(role) for role in _ROLES]
-    found = known if None not in known else parallel(*(partial(_in_role, role) for role in _ROLES))
-    return [each for some in found for each in some or ()]
-
-
-def _names() -> dict[str, str]:
-    return {each.username: each.name for each in _who_answers()}
-
-
-def _in_role(role: Role) -> list[Colleague]:
-    # That the index is not there is not cached here: once it is, everybody can be given work at once.
-    return _of_role(role) if index_ready("STAFF", RoleIndex.Meta.index_name) else []
+def _who_answers() -> dict[str, Colleague]:
+    try:
+        return _by_username()
+    except LookupError:
+        return {}
 
 
 @cached_for(SECONDS)
-def _of_role(role: Role) -> list[Colleague]:
-    accounts = StaffAccount.by_role.query(role.value, limit=MOST)
-    return [
-        Colleague(each.username, cut(each.display_name or each.username, LONGEST_NAME), Scope.of(each.scope or []))
+def _by_username() -> dict[str, Colleague]:
+    """Read the accounts of everybody who may take work. Raises the store's errors.
+
+    Raises `LookupError` where the index is not there, so that this is not cached: once it is, everybody can be given
+    work at once.
+    """
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        raise LookupError
+    accounts = (each for role in _ROLES for each in StaffAccount.by_role.query(role.value, limit=MOST))
+    return {
+        each.username: Colleague(
+            each.username, cut(each.display_name or each.username, LONGEST_NAME), Scope.of(each.scope or [])
+        )
         for each in accounts
         if not each.disabled
-    ]
+    }
 
 
 @cached_for(SECONDS)
@@ -107,4 +107,4 @@ def set_available(staff: Staff, available: bool) -> None:
     else:
         item = key | {"since": {"S": clock.to_iso(clock.now())}}
         call("PutItem", TableName=table_name("CONSOLE"), Item=item)
-    away_now.forget()
+    caching.forget(away_now)

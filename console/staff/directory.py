@@ -15,11 +15,10 @@ from console import clock
 from console.errors import Conflict, Invalid, NotFound
 from console.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
 from console.refs import seal_cursor, unseal_cursor
-from console.schema.tables import table_name
 from console.search.meanings import named_so
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.presence import index_ready
 

@@ -23,7 +23,7 @@ from console import clock, refs
 from console.errors import BadReference, StoreUnavailable
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
-from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.calls import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 

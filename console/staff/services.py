@@ -21,7 +21,7 @@ from console.staff import password_links, passwords, second_factor, sessions
 from console.staff.accounts import apply, get
 from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 

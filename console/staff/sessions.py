@@ -22,8 +22,8 @@ from console.errors import BadReference, ConsoleError, NotFound, StoreUnavailabl
 from console.permissions import Staff
 from console.staff import second_factor
 from console.staff.models import StaffAccount, StaffSession, UsernameIndex
+from console.store.calls import TransactionRefused
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.store.models import StoreModel
 from console.store.presence import index_ready
 from console.trail.models import AuditEntry

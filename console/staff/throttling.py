@@ -23,10 +23,8 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.errors import ConsoleError, Throttled
 from console.refs import as_letters
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What one request may spend on DynamoDB, and what it spent.
+"""Calls of DynamoDB: the names of tables, what one request may spend, and the errors that calls can raise.
 
 A `Budget` lives in a context variable for the length of a request (or command). Every call of the shared client is
 checked against its deadline and noted in it; threads started by `parallel` share it.
@@ -14,11 +14,43 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    TokenRetrievalError,
+)
+from botocore.parsers import ResponseParserError
 from django.conf import settings
 
-from console.errors import StoreUnavailable
+from console.errors import (
+    Conflict,
+    ConsoleError,
+    NotAccepted,
+    NotConfigured,
+    StoreUnavailable,
+    TableMissing,
+    Throttled,
+)
+from console.schema.tables import TABLES
 
 T = TypeVar("T")
+
+
+def table_name(key: str) -> str:
+    """The name of a table in this environment: `TABLE_<KEY>` if set, else `<base>-<environment>`."""
+    spec = TABLES[key]
+    return settings.TABLE_NAMES.get(key) or f"{spec.base}-{settings.CONSOLE_ENV}"
+
+
+def key_of(name: str) -> str:
+    """The key of a table by its name in this environment, or the empty string."""
+    return next((key for key in TABLES if table_name(key) == name), "")
+
+
+# --- What calls may spend, and spent ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +172,104 @@ def parallel(*work: Callable[[], T]) -> list[T]:
         if error is not None:
             raise error
     return [future.result() for future in futures]
+
+
+# --- Errors -----------------------------------------------------------------------------------------------------------
+
+THROTTLING = {
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "Throttling",
+    "RequestLimitExceeded",
+    "TooManyRequestsException",
+    "LimitExceededException",
+}
+DENIED = {"AccessDeniedException", "AccessDenied"}
+# Credentials that AWS does not take.
+REFUSED_CREDENTIALS = {
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+    "InvalidClientTokenId",
+    "IncompleteSignatureException",
+    "MissingAuthenticationTokenException",
+    "ExpiredTokenException",
+    "ExpiredToken",
+}
+WITHOUT_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, TokenRetrievalError)
+NO_CREDENTIALS = "There are no AWS credentials. Set them, or give the machine a role."
+TRANSLATED = (ClientError, BotoCoreError, ResponseParserError, ValueError)
+
+
+class ConditionFailed(Conflict):
+    """The condition of one write did not hold. `item` is the stored item as DynamoDB JSON, where it was asked for."""
+
+    def __init__(self, item: dict[str, Any] | None = None) -> None:
+        self.item = item
+        super().__init__("Somebody else changed this in the meantime.")
+
+
+class TransactionRefused(Conflict):
+    """A transaction was cancelled. `codes` name why, one per item: checks, deletes, puts, updates."""
+
+    def __init__(self, codes: tuple[str, ...] = (), items: tuple[dict[str, Any] | None, ...] = ()) -> None:
+        self.codes = codes
+        self.items = items
+        super().__init__("Somebody else changed this in the meantime.")
+
+
+def translate(error: Exception, tables: tuple[str, ...] = (), operation: str = "") -> ConsoleError:
+    """Translate a library exception into a `ConsoleError`. `tables` are those that the call (`operation`) addressed."""
+    if isinstance(error, ClientError):
+        return _not_configured(error, tables, operation) or _translate_client_error(error, tables)
+    if isinstance(error, WITHOUT_CREDENTIALS):
+        return NotConfigured(NO_CREDENTIALS)
+    # BotoCoreError covers time-outs, connections and credentials; a parser error is an answer that cannot be trusted.
+    return StoreUnavailable("The database did not answer.")
+
+
+def reason_of(error: Exception) -> str:
+    """DynamoDB's error code, or the kind of error: what a log may hold of it."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "")) or "no code"
+    return type(error).__name__
+
+
+def _not_configured(error: ClientError, tables: tuple[str, ...], operation: str) -> NotConfigured | None:
+    code = reason_of(error)
+    if code in DENIED:
+        what = f"dynamodb:{operation}" if operation else "a right"
+        where = f" on {', '.join(tables)}" if tables else ""
+        return NotConfigured(f"The console's AWS identity lacks {what}{where}: see manage.py tables policy.")
+    if code in REFUSED_CREDENTIALS:
+        return NotConfigured(f"AWS does not accept the console's credentials ({code}).")
+    return None
+
+
+def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:
+    code = error.response.get("Error", {}).get("Code", "")
+    if code == "ConditionalCheckFailedException":
+        return ConditionFailed(error.response.get("Item"))  # type: ignore[arg-type]
+    if code == "TransactionCanceledException":
+        return _translate_cancellation(error)
+    if code == "TransactionConflictException":
+        return Throttled("Another write to the same records was in progress.")
+    if code in THROTTLING:
+        return Throttled("The database is busy.")
+    if code == "ResourceNotFoundException":
+        return TableMissing(" and ".join(dict.fromkeys(key_of(name) for name in tables)))
+    if code == "ValidationException":
+        return NotAccepted("The database refused the request as invalid.")
+    return StoreUnavailable("The database could not answer.")
+
+
+def _translate_cancellation(error: ClientError) -> ConsoleError:
+    reasons: list[dict[str, Any]] = error.response.get("CancellationReasons", [])  # type: ignore[assignment]
+    codes = tuple(str(reason.get("Code", "None")) for reason in reasons)
+    if "ConditionalCheckFailed" in codes:
+        return TransactionRefused(codes, tuple(reason.get("Item") for reason in reasons))
+    if any(code in {"ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"} for code in codes):
+        return Throttled("Another write to the same records was in progress.")
+    if "ValidationError" in codes:
+        return NotAccepted("The database refused the request as invalid.")
+    # DynamoDB always says why. Without a reason nothing is known to have changed: nobody was faster.
+    return StoreUnavailable("The database could not answer.")

@@ -34,10 +34,18 @@ from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
 
 from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
-from console.schema.tables import key_of, table_name
-from console.store.calls import Call, check_deadline, current_budget
-from console.store.errors import THROTTLING, TRANSLATED, reason_of, translate
-from console.telemetry import metrics
+from console.store.calls import (
+    THROTTLING,
+    TRANSLATED,
+    Call,
+    check_deadline,
+    current_budget,
+    key_of,
+    reason_of,
+    table_name,
+    translate,
+)
+from console.telemetry import instrumentation
 
 logger = logging.getLogger(__name__)
 
@@ -239,9 +247,11 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
             index, ms = str(kwargs.get("IndexName") or ""), seconds * 1000
             opened.calls.append(Call(operation, tables, index, sum(units), ms, failed, retries, attempts.throttled))
         keys = _keys_of(tables, settings.CONSOLE_ENV)
-        metrics.count_call(operation, keys, seconds, units)
+        instrumentation.count_call(operation, keys, seconds, units)
         if retries or attempts.throttled or is_trouble:
-            metrics.count_trouble(operation, keys, retries=retries, throttles=attempts.throttled, failed=is_trouble)
+            instrumentation.count_trouble(
+                operation, keys, retries=retries, throttles=attempts.throttled, failed=is_trouble
+            )
 
 
 REMEMBER_SECONDS = 60.0

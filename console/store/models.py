@@ -18,7 +18,7 @@ from pynamodb.exceptions import DoesNotExist
 from pynamodb.models import Model
 
 from console.errors import NotFound, TableMissing
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import StoreTableConnection, call
 
 _serializer = TypeSerializer()

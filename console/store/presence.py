@@ -11,8 +11,8 @@ from collections.abc import Collection
 from typing import Any
 
 from console.errors import TableMissing
-from console.schema.tables import TABLES, table_name
-from console.store.calls import parallel
+from console.schema.tables import TABLES
+from console.store.calls import parallel, table_name
 from console.store.connection import REMEMBER_SECONDS, call, forget_absent
 
 _lock = threading.Lock()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from console.logs import without_secrets
-from console.telemetry import context
+from console.telemetry import instrumentation
 
 if TYPE_CHECKING:
     from sentry_sdk.types import Breadcrumb, Event, Hint
@@ -88,8 +88,8 @@ def redacted(event: "Event", hint: "Hint") -> "Event":
 
 
 def _told(given: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"tags": dict(context.fields())}
-    if (observed := context.current_request()) is not None:
+    told: dict[str, Any] = {"tags": dict(instrumentation.log_fields())}
+    if (observed := instrumentation.current_request()) is not None:
         told["transaction"] = f"{observed.request.method} {observed.route}"
         told["tags"]["route"] = observed.route
         told["request"] = {"method": observed.request.method}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 
-from console.telemetry import context, exposition, reports, traces
+from console.telemetry import exposition, instrumentation, reports, traces
 
 # What each needs beyond production's own packages.
 _NEEDED = (
@@ -39,5 +39,5 @@ def working(name: str, *, once: bool = False) -> Iterator[None]:
     """
     traces.start(web=False)
     reports.start()
-    with context.process_of(name), nullcontext() if once else exposition.serving():
+    with instrumentation.process_of(name), nullcontext() if once else exposition.serving():
         yield

@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from console.errors import ConsoleError
 from console.store import calls
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _sources: dict[str, tuple[Source, tuple[StateGauge, ...]]] = {}
 def register(name: str, source: Source, gauges: tuple[StateGauge, ...]) -> None:
     """Register a source and the gauges that it reads, once at start-up."""
     _sources[name] = source, gauges
-    metrics.begin(metrics.SCRAPE_ERRORS, [name])
+    instrumentation.begin(instrumentation.SCRAPE_ERRORS, [name])
 
 
 def gauges() -> list[StateGauge]:
@@ -79,13 +79,13 @@ class StateCollector:
         now = time.monotonic()
         if name in self._read_at and now - self._read_at[name] < SECONDS:
             if name not in self._readings:
-                metrics.SCRAPE_ERRORS.labels(name).inc()
+                instrumentation.SCRAPE_ERRORS.labels(name).inc()
             return
         self._read_at[name] = now
         self._readings.pop(name, None)
         try:
             self._readings[name] = list(_sources[name][0]())
         except Exception as error:
-            metrics.SCRAPE_ERRORS.labels(name).inc()
+            instrumentation.SCRAPE_ERRORS.labels(name).inc()
             if not isinstance(error, ConsoleError):
                 logger.exception("The metrics of %s could not be read.", name)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from console.schema.tables import key_of
-from console.telemetry import context
+from console.store.calls import key_of
+from console.telemetry import instrumentation
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -61,7 +61,7 @@ def _trace_requests(provider: "TracerProvider") -> None:
     from opentelemetry.instrumentation.django import DjangoInstrumentor
 
     def note_request(span: Any, request: Any) -> None:
-        if (observed := context.current_request()) is not None:
+        if (observed := instrumentation.current_request()) is not None:
             span.set_attribute(REQUEST_ID, observed.id)
 
     place = settings.MIDDLEWARE.index(_OUTSIDE_OF)
@@ -74,7 +74,7 @@ def span(name: str) -> Iterator[None]:
     if _tracer is None:
         yield
         return
-    with _tracer.start_as_current_span(name, attributes={PART: context.current_part()}):
+    with _tracer.start_as_current_span(name, attributes={PART: instrumentation.current_part()}):
         yield
 
 
@@ -145,7 +145,7 @@ def _kept(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def _name(name: str, kept: dict[str, Any]) -> str:
     if method := kept.get("http.request.method") or kept.get("http.method"):
-        return f"{method} {kept.get('http.route', context.UNMATCHED)}"
+        return f"{method} {kept.get('http.route', instrumentation.UNMATCHED)}"
     if service := kept.get("rpc.service"):
         return f"{service}.{kept.get('rpc.method', '')}"
     # Those that `span` made.

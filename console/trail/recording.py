@@ -15,9 +15,8 @@ from console import clock
 from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Throttled
 from console.permissions import Staff
 from console.redaction import redact_value
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import note_absent, transaction
-from console.store.errors import ConditionFailed
 from console.store.presence import table_ready
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry

@@ -5,7 +5,7 @@ from typing import Any
 from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from console.trail.recording import TrailEntry, build
 

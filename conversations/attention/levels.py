@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import time, timedelta
 from typing import Any
 
+from console import caching
 from console.caching import cached_for
 from console.errors import Conflict
 from console.permissions import Staff
-from console.store.errors import TransactionRefused
+from console.store.calls import TransactionRefused
 from console.store.models import items_of
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
@@ -71,7 +72,7 @@ def _levels_in(company_id: str) -> dict[str, ServiceLevels]:
 
 def forget(company_id: str) -> None:
     """Read a company's levels anew: this worker has just changed them."""
-    _levels_in.forget(company_id)
+    caching.forget(_levels_in, company_id)
 
 
 def partition_of(company_id: str) -> str:

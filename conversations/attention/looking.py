@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from conversations.attention.causes import answer_in
 from conversations.attention.lateness import give_back, note_missed

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from conversations.handoff.effects import Raw, text
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.models import plain, sendable
 from conversations import statuses
 from conversations.handoff.intents import BEGINS, ENDS_WITH_AI, URGENCY, HandOffAction, Intent

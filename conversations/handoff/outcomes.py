@@ -6,7 +6,7 @@ from datetime import datetime
 
 from console import clock
 from console.errors import Conflict
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from console.trail.actions import Action
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.handoff.resolution import ChainLink
@@ -94,7 +94,7 @@ def lost_race(
 
     `loser`: the username of a person, who is told of colleagues by name; "" for a service.
     """
-    metrics.LOST_RACES.labels(intent.action.value).inc()
+    instrumentation.LOST_RACES.labels(intent.action.value).inc()
     hand_off = hand_off_of(item)
     winner = _latest_action(hand_off.action_id, intent.last_action_seen, links)
     if winner is None:

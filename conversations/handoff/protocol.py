@@ -21,9 +21,8 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build

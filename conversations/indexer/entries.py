@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
-from console.store.errors import ConditionFailed
+from console.store.calls import ConditionFailed
 from console.trail.actions import Action, conversation_trail
 from console.trail.models import AuditEntry
 from console.trail.recording import PLATFORM, TrailEntry, build, save_once

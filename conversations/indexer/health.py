@@ -7,7 +7,7 @@ from typing import Any
 
 from console import clock
 from console.errors import TableMissing
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.handoff.effects import text

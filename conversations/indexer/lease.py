@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import batch_get, call
-from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain_item
 from conversations.handoff.effects import Raw, text
 from conversations.handoff.protocol import retried

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.errors import ConsoleError, TableMissing
-from console.telemetry import context, metrics, traces
+from console.telemetry import instrumentation, traces
 from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.lease import Lease
 from conversations.indexer.streams.following import Following
@@ -125,14 +125,14 @@ class LeasedWorker(ABC):
         try:
             if not self.lease.is_held and not self._begin():
                 return STAND_BY_SECONDS
-            with traces.span(f"work {context.current_part()}"):
+            with traces.span(f"work {instrumentation.current_part()}"):
                 done = self._work()
                 self._beat()
         except ConsoleError as error:
             self._errors, self._error = self._errors + 1, error
             self.counts[Did.FAILED] += 1
             logger.warning("%s could not go on: %s", self.title, type(error).__name__)
-            metrics.count_worker_failure()
+            instrumentation.count_worker_failure()
             if isinstance(error, TableMissing):
                 # The stream or the table is another one: look again.
                 self._begin_anew()

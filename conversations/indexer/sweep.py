@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from typing import Any
 
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import call
 from conversations.indexer.handling import Did, WorkCounts, handle_item
 from conversations.indexer.writing import READ

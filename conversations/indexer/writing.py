@@ -1,7 +1,7 @@
 """Writing on a conversation: one conditional UpdateItem of the named attributes, `updated_at` never among them."""
 
+from console.store.calls import ConditionFailed
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.handoff.effects import (
     AGENT,
     ATTENTION,

@@ -20,10 +20,8 @@ from console import clock
 from console.caching import cached_for
 from console.errors import Conflict, ConsoleError, Invalid
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import ConditionFailed, TransactionRefused, parallel, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import items_of, plain_item
 from console.store.presence import table_ready
 from console.trail import versioned
@@ -144,7 +142,7 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
         raise Conflict(
             "Somebody else has just changed this budget. Save again to replace their change with yours."
         ) from refused
-    known_budgets.forget_all()
+    known_budgets.cache_clear()
 
 
 def _spent_now(company_id: str) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from urllib.parse import quote, unquote
 from django.conf import settings
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.handoff.effects import Raw
 
 # The day of what has no time that can be read. No period has it, and pages say how many there are.

@@ -23,7 +23,7 @@ from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from console.caching import cached_for
 from console.errors import BadReference, NotConfigured, NotFound
 from console.refs import as_letters, seal_data, unseal_data
-from console.store.errors import ConditionFailed
+from console.store.calls import ConditionFailed
 from console.store.models import ForeignModel, StoreModel, TableMeta
 
 _PARTITION, _KEY = "INSIGHT", "KEY"

@@ -12,9 +12,8 @@ from django.conf import settings
 
 from console import clock
 from console.caching import cached_for
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.insight.facts import FactDay, FactKind, escaped, query_pages
 
 _PLACE, _OWNER = "PLACE", "OWNER#"

@@ -13,10 +13,8 @@ from typing import Any
 
 from console import clock
 from console.errors import Throttled
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.insight.facts import FactDay, changed_days, escaped, expiry, facts_of, unmark
 from conversations.insight.measures import TOPICS, Counts, Topic
 from conversations.insight.sums import Slice, write_sums

@@ -17,9 +17,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry, query_pages
 from conversations.insight.measures import Counts, Measure, Topic
 

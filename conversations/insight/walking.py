@@ -20,8 +20,7 @@ from django.conf import settings
 from console import clock
 from console.errors import BadReference
 from console.refs import seal_data, unseal_data
-from console.schema.tables import table_name
-from console.store.calls import submit
+from console.store.calls import submit, table_name
 from console.store.connection import call
 from console.store.presence import table_ready
 from conversations.handoff.effects import Raw

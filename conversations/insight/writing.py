@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from cachetools import LRUCache
 
 from console.errors import NotConfigured, NotFound, TableMissing, Throttled
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.presence import table_ready
 from console.trail.models import ConversationState
 from conversations.handoff.effects import LAST_ACTION, Raw, flag_in, text_in

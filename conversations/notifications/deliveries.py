@@ -25,8 +25,8 @@ from pynamodb.expressions.condition import Condition
 from console import clock
 from console.errors import NotFound
 from console.permissions import Staff
+from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.errors import TransactionRefused
 from console.store.models import ForeignModel, StoreModel, TableMeta
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build, new_action_id

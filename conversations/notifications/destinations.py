@@ -25,9 +25,8 @@ from console import clock, refs
 from console.caching import cached_for
 from console.errors import BadReference, Conflict, Forbidden, Invalid
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.store.models import items_of, plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
@@ -278,7 +277,7 @@ def _conflicts() -> Iterator[None]:
         raise Conflict(
             "Somebody else has just changed this destination. Do it again to replace their change."
         ) from refused
-    destinations_of.forget_all()
+    destinations_of.cache_clear()
 
 
 def partition_of(company_id: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from console import clock
 from console.errors import Conflict
-from console.telemetry import context, metrics
+from console.telemetry import instrumentation
 from conversations.indexer.handling import WorkCounts
 from conversations.indexer.leased import LeasedWorker
 from conversations.notifications import senders
@@ -79,13 +79,13 @@ class Notifier(LeasedWorker):
         done: WorkCounts = Counter()
         if by_destination:
             # A pool of its own: a slow receiver must hold up nobody who reads.
-            part = (context.current_part(),)
-            with ThreadPoolExecutor(DESTINATIONS_AT_ONCE, "notifier", context.enter_part, part) as pool:
+            part = (instrumentation.current_part(),)
+            with ThreadPoolExecutor(DESTINATIONS_AT_ONCE, "notifier", instrumentation.enter_part, part) as pool:
                 for counts in pool.map(partial(self._bring_all, end), by_destination.values()):
                     done += counts
         self.counts += done
         for outcome, count in done.items():
-            metrics.NOTIFICATIONS.labels(outcome).inc(count)
+            instrumentation.NOTIFICATIONS.labels(outcome).inc(count)
         return done
 
     def _bring_all(self, end: float, deliveries: Sequence[NotificationDelivery]) -> WorkCounts:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
 
-from console import clock
+from console import caching, clock
 from console.caching import cached_for
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Staff
@@ -107,8 +107,8 @@ def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, 
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
         attention = parallel(*(partial(attention_in_company, company_id) for company_id in asked))
     else:
-        found = [each for each in map(held_in_company.known, asked) if each is not None]
-        attention = [each for each in map(attention_in_company.known, asked) if each is not None]
+        found = [each for one in asked if (each := caching.known(held_in_company, one)) is not None]
+        attention = [count for one in asked if (count := caching.known(attention_in_company, one)) is not None]
         if len(found) < len(asked) or len(attention) < len(asked):
             return {}
     start = Count(more=bool(left_out))
@@ -138,7 +138,7 @@ def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
     if read:
         found = parallel(*(partial(to_approve_in_company, company_id) for company_id in asked))
     else:
-        found = [each for each in map(to_approve_in_company.known, asked) if each is not None]
+        found = [each for one in asked if (each := caching.known(to_approve_in_company, one)) is not None]
         if len(found) < len(asked):
             return None
     return sum(found, Count(more=bool(left_out)))
@@ -168,9 +168,9 @@ def not_placed_for(staff: Staff) -> Count | None:
 def forget(company_id: str) -> None:
     """Count a company anew: this worker has just changed something there."""
     for urgent in _RANKS:
-        waiting_in_company.forget(company_id, urgent)
+        caching.forget(waiting_in_company, company_id, urgent)
     for each in (held_in_company, attention_in_company, to_approve_in_company, _looked_through):
-        each.forget(company_id)
+        caching.forget(each, company_id)
 
 
 # Rows of one company, longest wait first.

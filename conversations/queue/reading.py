@@ -14,8 +14,7 @@ from pynamodb.expressions.condition import Condition
 
 from console import clock
 from console.caching import cached_for
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, query, read_on

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from console import clock
 from console.errors import ConsoleError
 from console.refs import as_letters
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import batch_get, call
 from console.store.models import plain
 from conversations.messages import StoredMessages

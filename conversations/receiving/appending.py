@@ -12,9 +12,8 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.errors import Throttled
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import call, transaction
-from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
 from conversations.handoff.effects import (
     ANSWERED_AT,

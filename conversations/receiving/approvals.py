@@ -22,11 +22,9 @@ from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnava
 from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, unseal
-from console.schema.tables import table_name
 from console.store import queues
-from console.store.calls import parallel
+from console.store.calls import TransactionRefused, parallel, table_name
 from console.store.connection import call, transaction
-from console.store.errors import TransactionRefused
 from console.store.queues import NotSent
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry

@@ -16,10 +16,9 @@ from typing import Any
 from console import clock
 from console.errors import Conflict, ConsoleError, Forbidden, Invalid, NotFound
 from console.permissions import Staff
-from console.schema.tables import table_name
 from console.store import queues
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from console.store.models import plain_item
 from conversations.content import CONTENT, blocks_of, first_of
 from conversations.handoff.effects import last_action_of, text

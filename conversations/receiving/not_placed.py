@@ -9,9 +9,8 @@ from console.errors import Forbidden, Invalid, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
-from console.schema.tables import table_name
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 from console.trees import Node, tree_of

@@ -9,9 +9,8 @@ from django.conf import settings
 
 from console import clock
 from console.errors import NotFound, StoreUnavailable
-from console.schema.tables import table_name
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, conversation_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import PLATFORM, TrailEntry, build

@@ -16,10 +16,9 @@ from django.conf import settings
 from console import clock
 from console.errors import ConsoleError, NotFound
 from console.store import queues
-from console.store.calls import submit
-from console.store.errors import ConditionFailed
+from console.store.calls import ConditionFailed, submit
 from console.store.queues import QueueMessage
-from console.telemetry import context, metrics, traces
+from console.telemetry import instrumentation, traces
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.models import Conversation
@@ -76,14 +75,14 @@ class Receiver:
                     raise
                 pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
-                metrics.count_worker_failure()
+                instrumentation.count_worker_failure()
             if (once and not done and not self._errors) or self._wait(pause):
                 break
 
     def step(self, *, wait: int) -> int:
         """Receive once and handle what came; how many messages that were. Raises the store's errors."""
         deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait, batches=BATCHES)
-        with traces.span(f"work {context.current_part()}"):
+        with traces.span(f"work {instrumentation.current_part()}"):
             self._handle(deliveries)
         return len(deliveries)
 
@@ -134,7 +133,7 @@ def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[
     for outcome in [submit(_handled_in_order, each, source, batch) for each in by_sender.values()]:
         for delivery, handled in outcome.result():
             counts[handled or FAILED] += 1
-            metrics.count(metrics.MESSAGES, handled or FAILED)
+            instrumentation.count(instrumentation.MESSAGES, handled or FAILED)
             if handled is not None:
                 finished.append(delivery)
     try:

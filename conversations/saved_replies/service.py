@@ -18,9 +18,8 @@ from console import clock
 from console.errors import BadReference, Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest, seal, unseal
-from console.store.calls import parallel
+from console.store.calls import TransactionRefused, parallel
 from console.store.connection import transaction
-from console.store.errors import TransactionRefused
 from console.store.models import SORT_KEY_BYTES, fits
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, build, new_action_id

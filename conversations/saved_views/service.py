@@ -14,9 +14,8 @@ from console.caching import cached_for
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Staff
 from console.redaction import redact
-from console.schema.tables import table_name
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.errors import TransactionRefused
 from console.store.models import items_of, plain_item
 from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
@@ -247,7 +246,7 @@ def _note_change(owner: ViewOwner, staff: Staff) -> None:
     """After a change of what is shared, its author reads it anew in every worker; if this fails, some seconds later."""
     if owner.audience is Audience.STAFF:
         return
-    _shared.forget_all()
+    _shared.cache_clear()
     key = ViewOwner(Audience.STAFF, staff.username).partition
     item = {"pk": {"S": key}, "sk": {"S": _CHANGED}, "change": {"S": new_action_id()}}
     with suppress(ConsoleError):

@@ -7,7 +7,7 @@ from typing import Any
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
-from console.store.errors import ConditionFailed
+from console.store.calls import ConditionFailed
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.recording import TrailEntry, record
 from conversations.models import Conversation

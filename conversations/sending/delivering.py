@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import ConsoleError, NotFound
-from console.schema.tables import table_name
-from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.trail.actions import Result
 from console.trail.recording import Actor
 from conversations.models import Conversation

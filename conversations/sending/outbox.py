@@ -17,12 +17,11 @@ from console import clock
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
 from console.refs import keyed_digest, seal_data, unseal_data
-from console.schema.tables import table_name
 from console.staff.throttling import count_use
 from console.store import queues
+from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call, transaction
-from console.store.errors import TransactionRefused
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, new_action_id
@@ -341,4 +340,4 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
 
 def count_state(state: ReplyState) -> None:
     """Count a reply that has come into a state."""
-    metrics.count(metrics.REPLIES, state)
+    instrumentation.count(instrumentation.REPLIES, state)

@@ -8,9 +8,8 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError, NotFound, TableMissing
-from console.schema.tables import table_name
 from console.store import queues
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from console.system_sections import SystemSection

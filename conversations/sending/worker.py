@@ -19,9 +19,9 @@ from django.conf import settings
 from console import clock
 from console.errors import Conflict, ConsoleError, NotFound
 from console.store import queues
-from console.store.errors import ConditionFailed
+from console.store.calls import ConditionFailed
 from console.store.queues import QueueMessage
-from console.telemetry import context, metrics, traces
+from console.telemetry import instrumentation, traces
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
@@ -75,8 +75,8 @@ class Sender:
         """
         self._is_scheduled = once
         # A pool of its own: a slow provider must hold up nobody who reads.
-        part = context.current_part()
-        with ThreadPoolExecutor(AT_ONCE, "sender", context.enter_part, (part,)) as pool:
+        part = instrumentation.current_part()
+        with ThreadPoolExecutor(AT_ONCE, "sender", instrumentation.enter_part, (part,)) as pool:
             while True:
                 done, pause = 0, 0.0
                 try:
@@ -88,14 +88,14 @@ class Sender:
                         raise
                     pause = pause_after(self._errors)
                     logger.warning("The sender could not go on: %s", type(error).__name__)
-                    metrics.count_worker_failure()
+                    instrumentation.count_worker_failure()
                 if (once and not done and not self._errors) or self._wait(pause):
                     break
 
     def step(self, pool: ThreadPoolExecutor, *, wait: int) -> int:
         """Send what the queue brings, then what is due; how many rows were dealt with. Raises the store's errors."""
         brought = queues.receive(settings.OUTBOX_QUEUE_URL, wait=wait, batches=BATCHES)
-        with traces.span(f"work {context.current_part()}"):
+        with traces.span(f"work {instrumentation.current_part()}"):
             return self._deal_with_brought(brought, pool)
 
     def _deal_with_brought(self, brought: Sequence[QueueMessage], pool: ThreadPoolExecutor) -> int:

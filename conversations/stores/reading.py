@@ -11,8 +11,9 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
 from console.redaction import redact, redact_value
 from console.redaction.credentials import mask_credentials
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
 from console.store import presence
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import ForeignModel
 from console.trees import Node, text_of, tree_of, well_formed

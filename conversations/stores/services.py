@@ -11,9 +11,8 @@ from botocore.exceptions import ClientError
 from console import clock
 from console.errors import TableMissing
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
+from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from console.store.models import ForeignModel, sendable
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record_once, record_once_an_hour, write_on_record

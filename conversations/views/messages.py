@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from console import caching
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, form_on
 from console.errors import Invalid, NotFound, TableMissing
@@ -110,5 +111,5 @@ def resolve(request: StaffRequest, ref: str) -> HttpResponse:
         messages.warning(request, GONE)
     except Invalid as refused:
         messages.error(request, str(refused))
-    counting.not_placed_now.forget()
+    caching.forget(counting.not_placed_now)
     return redirect("messages-not-placed")

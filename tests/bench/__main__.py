@@ -84,7 +84,8 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
 
     from console import clock
     from console.schema.definition import create_table_request
-    from console.schema.tables import TABLES, table_name
+    from console.schema.tables import TABLES
+    from console.store.calls import table_name
     from conversations.reading import reference_of
     from demo.dynamodb_local import plain_client
     from tests.bench import platform

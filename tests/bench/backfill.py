@@ -97,7 +97,7 @@ def rebuilt(most: int) -> Iterator[int]:
 
 def waiting(store: Any) -> int:
     """Count what stands in the queue's index as waiting."""
-    from console.schema.tables import table_name
+    from console.store.calls import table_name
     from conversations.models import waiting_in
 
     pages = store.client.get_paginator("query")
@@ -126,7 +126,7 @@ def main() -> int:
     django.setup()
     from django.conf import settings
 
-    from console.schema.tables import table_name
+    from console.store.calls import table_name
     from demo.dynamodb_local import DynamoDBLocal
     from tests.bench.platform import write
     from tests.dynamodb import Store

@@ -146,7 +146,8 @@ def run(agents: int, minutes: float, environment: dict[str, str]) -> dict[str, A
     from django.conf import settings
 
     from console.schema.definition import create_table_request
-    from console.schema.tables import TABLES, table_name
+    from console.schema.tables import TABLES
+    from console.store.calls import table_name
     from demo.dynamodb_local import plain_client
     from tests import people
     from tests.dynamodb import Store

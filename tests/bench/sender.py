@@ -88,7 +88,7 @@ def measure_posting(store: Any, url: str, key: tuple[str, str]) -> dict[str, flo
     from django.urls import reverse
 
     from console.store import connection, queues
-    from console.store.errors import ConditionFailed
+    from console.store.calls import ConditionFailed
     from conversations.reading import reference_of
     from conversations.sending.outbox import seal_form
     from tests.people import as_staff, member, signed_in

@@ -135,7 +135,8 @@ def main(bench: Bench) -> None:
     from django.conf import settings
 
     from console.schema.definition import create_table_request
-    from console.schema.tables import TABLES, table_name
+    from console.schema.tables import TABLES
+    from console.store.calls import table_name
     from demo.dynamodb_local import DynamoDBLocal, plain_client
 
     sizes = bench.quick if options.quick else bench.sizes

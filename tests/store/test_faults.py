@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from console.errors import StoreUnavailable
+from console.store.calls import ConditionFailed
 from console.store.connection import call
-from console.store.errors import ConditionFailed
 from tests import faults
 
 

@@ -11,8 +11,7 @@ from pynamodb.pagination import PageIterator
 from console import clock
 from console.audit.rows import instant_of, is_live
 from console.errors import Throttled
-from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.trail.models import AuditEntry
 

@@ -14,7 +14,7 @@ from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.provider import OidcProvider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
 from console.trail.recording import TrailEntry, record_where_possible
 
@@ -89,7 +89,7 @@ def _count(visit: Visit) -> None:
     try:
         throttling.count("", visit.address)
     except TooManyAttempts:
-        metrics.SIGN_IN_FAILURES.labels(authentication.TOO_MANY_ATTEMPTS).inc()
+        instrumentation.SIGN_IN_FAILURES.labels(authentication.TOO_MANY_ATTEMPTS).inc()
         result = f"{Result.FAILED}: too many attempts"
         entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with())
         authentication.record_once(entry, "company-sign-in")
@@ -101,7 +101,7 @@ def _record(refusal: Refusal, subject: str) -> None:
 
     What anybody can cause without signing in anywhere is kept once in a quarter of an hour for each reason.
     """
-    metrics.SIGN_IN_FAILURES.labels(refusal.kind).inc()
+    instrumentation.SIGN_IN_FAILURES.labels(refusal.kind).inc()
     result = f"{Result.FAILED}: {refusal.reason}"
     if refusal.username:
         trail = staff_trail(refusal.username)

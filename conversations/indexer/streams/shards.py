@@ -8,9 +8,9 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from console.errors import StoreUnavailable
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import TRANSLATED, table_name, translate
 from console.store.connection import call, client
-from console.store.errors import TRANSLATED, translate
 
 # Records of one read: some seconds of a busy shard, and few enough to be handled before the lease has to be renewed.
 BATCH = 200

@@ -11,8 +11,8 @@ from console import clock
 from console.errors import BadReference, Conflict, ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest, unseal
+from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.errors import TransactionRefused
 from console.store.models import fits, sendable
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import any_item, table_ready

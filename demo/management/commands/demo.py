@@ -15,10 +15,10 @@ from django.core.management.base import CommandError
 
 from console import clock
 from console.caching import forget_everything
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
 from console.store import presence
-from console.store.calls import budget
+from console.store.calls import budget, table_name
 from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
 from conversations.insight.rebuilding import rebuild_conversations

@@ -8,10 +8,9 @@ from django.core.management.base import CommandError
 from console import clock
 from console.errors import ConsoleError
 from console.schema.environments import is_local_endpoint
-from console.schema.tables import table_name
 from console.staff import passwords
 from console.startup import ConsoleCommand
-from console.store.calls import budget
+from console.store.calls import budget, table_name
 from console.store.connection import call
 from demo.dialogues import DialogueError
 from demo.items import create_tables, fill_tables

@@ -28,9 +28,9 @@ from console.schema.policies import (
     Access,
     document,
 )
-from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
 from console.store import presence, queues
+from console.store.calls import key_of, table_name
 from console.trail.recording import PLATFORM
 from conversations.attention.lateness import TIMER
 from conversations.attention.looking import look_again

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import table_name
 from tests.dynamodb import Store, from_dynamodb
 
 Item = dict[str, Any]

@@ -29,11 +29,11 @@ from django.urls import reverse
 
 from console import caching, clock
 from console import settings as console_settings
-from console.schema.tables import table_name
 from console.search import service as search
 from console.staff import throttling
 from console.staff.models import StaffAccount
 from console.store import calls, presence
+from console.store.calls import table_name
 from conversations.handoff import settle
 from tests import faults
 from tests.answers import body_of

@@ -17,7 +17,8 @@ from django.conf import settings as current
 from django.core.management import call_command
 from django.test import Client
 
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import table_name
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.hostile import header_scan

@@ -14,7 +14,8 @@ from django.test import Client
 from console import clock
 from console.redaction import redact
 from console.refs import seal
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
+from console.store.calls import table_name
 from tests import faults
 from tests.crawl.hostile.crawl import ORIGIN, Crawler, Visit
 from tests.people import signed_in

@@ -19,8 +19,8 @@ from pynamodb.attributes import UnicodeAttribute
 
 from console.errors import Conflict, NotAccepted, NotConfigured, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.store import calls
+from console.store.calls import ConditionFailed, TransactionRefused, translate
 from console.store.connection import call, client, make_client
-from console.store.errors import ConditionFailed, TransactionRefused, translate
 from console.store.models import StoreModel, TableMeta
 from tests import faults
 

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pynamodb.attributes import UnicodeAttribute
 
+from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.errors import TransactionRefused
 from console.store.models import StoreModel, TableMeta
 from demo.dynamodb_local import plain_client
 from demo.embedded import EmbeddedDynamoDB

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from conversations.models import CompanyProjectIndex
 from tests.dynamodb import Store
 

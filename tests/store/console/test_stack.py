@@ -5,10 +5,10 @@ import json
 import pytest
 
 from console.schema.check import inspect
-from console.schema.tables import table_name
 from console.stack.parameters import OWN_TABLES, title_of
 from console.stack.template import stack_template
 from console.store import queues
+from console.store.calls import table_name
 from tests.support.console.stack import ResolvedStack
 
 

@@ -8,8 +8,9 @@ import pytest
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.refs import seal
 from console.schema.definition import create_table_request
-from console.schema.tables import RECIPIENT_NAMES, table_name
+from console.schema.tables import RECIPIENT_NAMES
 from console.store import presence
+from console.store.calls import table_name
 from console.store.connection import note_absent
 from conversations.companies import register
 from conversations.models import Conversation

@@ -6,7 +6,7 @@ import pytest
 
 from console import caching, clock
 from console.store import queues
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from conversations import gauges
 from conversations.attention.looking import TIMERS
 from conversations.background import WALKS
@@ -123,7 +123,7 @@ def test_parts_are_called_as_in_the_log(store, settings):
     for name in (MESSAGE_SWEEP, INSIGHT, RECONCILE):
         note(name, ran_at=now)
     told = {name[1] for name in read(gauges.read_work) if name[0] == gauges.LAST_SEEN.name}
-    assert told == {metrics.word(name.removeprefix("the ")) for name in all_parts()}
+    assert told == {instrumentation.word(name.removeprefix("the ")) for name in all_parts()}
 
 
 def test_late_work_is_told_by_its_kind(store):

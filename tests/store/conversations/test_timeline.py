@@ -9,7 +9,7 @@ import pytest
 
 from console import clock
 from console.audit.queries import has_record_index
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from conversations import services
 from conversations.reading import reference_of
 from conversations.timeline.lines import LineKind

@@ -4,8 +4,9 @@ import pytest
 
 from console.schema.check import inspect
 from console.schema.definition import create_table_request
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
 from console.store import presence
+from console.store.calls import table_name
 from tenants import channels, status
 from tenants.guarding import survey
 from tenants.queries import load_tenant, owners_of

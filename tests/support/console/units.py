@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from console.schema.tables import key_of
+from console.store.calls import key_of
 from console.store.connection import client
 
 READS = {"GetItem", "Query", "BatchGetItem", "Scan"}

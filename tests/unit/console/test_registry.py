@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from console.schema.definition import create_table_request, index_definition
 from console.schema.environments import DEVELOPMENT, ENVIRONMENTS, is_local_endpoint, is_protected
-from console.schema.tables import TABLES, key_of, table_name
+from console.schema.tables import TABLES
+from console.store.calls import key_of, table_name
 from tests.refusals import refused
 
 # Key, type, sort key, type, TTL attribute: as the schema documents say.

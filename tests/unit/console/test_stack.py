@@ -16,12 +16,13 @@ from django.test import override_settings
 
 from console.schema.definition import create_table_request
 from console.schema.policies import POLICIES, document
-from console.schema.tables import TABLES, table_name
+from console.schema.tables import TABLES
 from console.stack.access import policy_names
 from console.stack.functions import FUNCTIONS
 from console.stack.parameters import CHANNELS, OTHER_TABLES, OWN_TABLES, PARAMETERS, title_of
 from console.stack.storage import VISIBILITY_SECONDS
 from console.stack.template import stack_template, stack_text
+from console.store.calls import table_name
 from conversations.work import SCHEDULED
 from tests.documentation import ROOT, TEMPLATE, settings
 from tests.support.console.stack import ACCOUNT, REGION, ResolvedStack

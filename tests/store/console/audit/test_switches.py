@@ -7,8 +7,8 @@ import pytest
 from console import clock
 from console.audit.queries import has_record_index
 from console.audit.state import read_switches
-from console.schema.tables import table_name
 from console.store import presence
+from console.store.calls import table_name
 from tests import faults
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

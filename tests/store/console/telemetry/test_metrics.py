@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from console.schema.policies import POLICIES
 from console.store import calls
-from console.telemetry import exposition, metrics, state
+from console.telemetry import exposition, instrumentation, state
 from console.telemetry.starting import working
 from conversations.companies import register
 from conversations.receiving.models import NOT_PLACED, MessageRow
@@ -246,7 +246,7 @@ def test_labels_of_two_tables_are_counted_for_each():
         counting("console_dynamodb_calls_total", operation="Test", table="STAFF") as one,
         counting("console_dynamodb_consumed_units_total", operation="Test", table="CONSOLE") as other,
     ):
-        metrics.count_call("Test", ("STAFF", "CONSOLE"), 0.1, (1.0, 2.5))
+        instrumentation.count_call("Test", ("STAFF", "CONSOLE"), 0.1, (1.0, 2.5))
     assert (one(), other()) == (1, 2.5)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from console.telemetry import metrics
+from console.telemetry import instrumentation
 from tests.items import put_conversation
 from tests.people import member, signed_in
 from tests.queue import filled
@@ -185,4 +185,4 @@ def test_prometheus_finds_what_rules_alerts_and_dashboard_ask_for(store, environ
         scraped.append(fetched(f"http://127.0.0.1:{work_port}/metrics", **bearer))
     assert not [canary for canary in CANARIES for text in scraped if canary.lower() in text.lower()]
     there = set(re.findall(r"^(console_\w+?)(?:\{| )", "\n".join(scraped), re.MULTILINE))
-    assert all(each._name in str(there) for each in (metrics.HTTP_REQUESTS, metrics.DYNAMODB_CALLS))
+    assert all(each._name in str(there) for each in (instrumentation.HTTP_REQUESTS, instrumentation.DYNAMODB_CALLS))

@@ -92,7 +92,7 @@ def test_another_workers_change_is_seen_by_its_revision(store, monkeypatch):
     register("ci-known-001", "Known", "demo", T1)
     assert [each.name for each in companies_for(EVERYTHING)] == ["Known"]
     with monkeypatch.context() as other_worker:
-        other_worker.setattr(companies._registered, "forget_all", lambda: None)
+        other_worker.setattr(companies._registered, "cache_clear", lambda: None)
         register(NEW, "Brightwater Clinics", "indexer", T1)
     assert [each.name for each in companies_for(EVERYTHING)] == ["Brightwater Clinics", "Known"]
 

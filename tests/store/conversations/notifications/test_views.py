@@ -9,7 +9,7 @@ from django.test import Client
 
 from console import clock
 from console.refs import seal
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.store.connection import note_absent
 from conversations.notifications import destinations
 from conversations.notifications.deliveries import announce, due_deliveries, give_up, note_attempt

@@ -10,8 +10,8 @@ import pytest
 from console import clock
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Scope
-from console.schema.tables import table_name
 from console.store import queues
+from console.store.calls import table_name
 from conversations.handoff import HandOffAction, LostRace, perform, seal_intent
 from conversations.models import Conversation
 from conversations.panel import panel_for

@@ -239,11 +239,11 @@ def test_what_a_lead_changes_shows_at_once_to_them_in_every_worker(store):
     assert names(LEAD) == names(BEN) == []
     # Another worker's cache is not dropped.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(service._shared, "forget_all", lambda: None)
+        patch.setattr(service._shared, "cache_clear", lambda: None)
         save("Cucumber", QUEUE, OF_COMPANY, LEAD, shared=True)
     assert names(LEAD) == ["Cucumber"]
     assert names(BEN) == []
-    service._shared.forget_all()
+    service._shared.cache_clear()
     assert names(BEN) == ["Cucumber"]
 
 

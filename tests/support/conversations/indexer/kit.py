@@ -3,7 +3,7 @@
 from typing import Any
 
 from console import clock
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from console.trail.actions import Action
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange, change_of

@@ -10,8 +10,9 @@ from console.errors import NotFound
 from console.forms import KeyField, by_look
 from console.permissions import Permission, Staff
 from console.redaction import redact
-from console.schema.tables import KeyAttribute, TableSpec, table_name
+from console.schema.tables import KeyAttribute, TableSpec
 from console.search.meanings import MeaningKind
+from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import ForeignModel, TableMeta, fits
 from console.store.paging import PageSource, read_page

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from console.schema.tables import table_name
+from console.store.calls import table_name
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange
 from conversations.insight.facts import FactKind

@@ -1,14 +1,18 @@
-"""Metrics for Prometheus: what is counted, by what. Labels have few values, and none is of a person or a company.
+"""Instrumentation: which request or part of the work runs here, and the metrics that Prometheus reads of it.
 
-A process counts from its start. The workers of one gunicorn share a directory, so that each tells of all.
+Log lines, spans and error reports say where they come from. Labels of metrics have few values, and none is of a person
+or a company. A process counts from its start; the workers of one gunicorn share a directory, so that each tells of all.
 """
 
-from collections.abc import Iterable
+import contextvars
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+from django.http import HttpRequest
 from prometheus_client import Counter, Histogram, disable_created_metrics
-
-from console.telemetry import context
 
 # When each number began is of no use, and doubles what is scraped.
 disable_created_metrics()
@@ -86,6 +90,80 @@ SCRAPE_ERRORS = Counter(
     "console_scrape_errors_total", "Scrapes without these numbers, because they could not be read.", ["source"]
 )
 
+# --- Where it comes from ----------------------------------------------------------------------------------------------
+
+UNMATCHED, STATIC = "unmatched", "static"
+
+
+@dataclass(slots=True)
+class ObservedRequest:
+    """A request by its id. `spent` is the `Budget` of its DynamoDB calls, once it has one."""
+
+    id: str
+    request: HttpRequest
+    spent: Any = None
+
+    @property
+    def route(self) -> str:
+        """The pattern of its address, never the address: that carries sealed references."""
+        match = self.request.resolver_match
+        return UNMATCHED if match is None else f"/{match.route}"
+
+
+_request: contextvars.ContextVar[ObservedRequest | None] = contextvars.ContextVar("observed_request", default=None)
+_part: contextvars.ContextVar[str] = contextvars.ContextVar("part_of_the_work", default="")
+# Of threads that no part started by itself.
+_process = ""
+
+
+def current_request() -> ObservedRequest | None:
+    """The request that is being answered here, if any."""
+    return _request.get()
+
+
+@contextmanager
+def answering(observed: ObservedRequest) -> Iterator[None]:
+    """What happens within belongs to that request."""
+    token = _request.set(observed)
+    try:
+        yield
+    finally:
+        _request.reset(token)
+
+
+def current_part() -> str:
+    """The part of the work beside the web servers that runs here, such as `indexer`; "" in a web server."""
+    return _part.get() or _process
+
+
+def enter_part(name: str) -> None:
+    """This thread does that part of the work from now on."""
+    _part.set(name.removeprefix("the "))
+
+
+@contextmanager
+def process_of(name: str) -> Iterator[None]:
+    """All threads of this process that are no part's do that work."""
+    global _process
+    before, _process = _process, name
+    try:
+        yield
+    finally:
+        _process = before
+
+
+def log_fields() -> dict[str, str]:
+    """What every log line says of where it comes from; nothing outside of requests and the work."""
+    found = {}
+    if (observed := _request.get()) is not None:
+        found["request_id"] = observed.id
+    if part := current_part():
+        found["part"] = part
+    return found
+
+
+# --- Counting ---------------------------------------------------------------------------------------------------------
+
 
 def word(text: str) -> str:
     """A label's value of words: `not_placed`."""
@@ -99,7 +177,7 @@ def count(counter: Counter, value: str) -> None:
 
 def count_worker_failure() -> None:
     """Count that the part of the work which runs here could not go on."""
-    count(WORKER_FAILURES, context.current_part())
+    count(WORKER_FAILURES, current_part())
 
 
 def begin(counter: Counter, values: Iterable[str]) -> None:

@@ -24,8 +24,8 @@ from console.refs import keyed_pseudonym
 from console.search.finders import with_codes
 from console.search.meanings import MeaningKind, recognise, tidied
 from console.staff.throttling import TooManyAttempts, count_use
-from console.trail.actions import Action, Result, staff_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted
+from console.trail.actions import Action, Result
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted, staff_trail
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.attention.looking import TIMERS
-from conversations.handoff.routing import has_stage
+from conversations.handoff.stored import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat, stale_after
 from conversations.indexer.lease import LAMBDA, STREAM, notes_of
 from conversations.insight.walking import WALKED, lease_name

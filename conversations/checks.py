@@ -10,7 +10,7 @@ from django.core.validators import validate_email
 
 from console.checks import is_web_address
 from console.startup import SAFETY, StartRefusal
-from conversations.handoff.routing import HELD, OFF, WAITING, has_inbound_source
+from conversations.handoff.stored import HELD, OFF, WAITING, has_inbound_source
 from conversations.insight.prices import problems_of_prices
 from conversations.replying import LONGEST
 from conversations.sending.providers.choice import NAMES, OUTBOX_ONLY

@@ -13,12 +13,11 @@ from console.redaction import mask_identifier, redact, redact_value, without_nam
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
 from console.trees import Fact, Node, clean, instant_fact, tail, text_of, tree_of, well_formed
-from conversations.handoff.routing import is_set_by_console
+from conversations.handoff.stored import is_set_by_console
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
-from conversations.records import agent_shown
-from conversations.statuses import family_now
+from conversations.records import agent_shown, family_now
 
 # Values of a project that get a line of their own.
 MAX_PLAIN = 40

@@ -17,8 +17,7 @@ from console.store.models import SORT_KEY_BYTES
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.queries import FAMILY, ConversationFilters
 from conversations.reading import CHANNELS, words
-from conversations.records import ConversationSummary
-from conversations.statuses import Family
+from conversations.records import ConversationSummary, Family
 
 _BY_FAMILY = {f"{FAMILY}{family}": family.label for family in Family}
 # The schema names some and writers use others, so each page adds those of its rows.

@@ -17,8 +17,8 @@ from console.telemetry import instrumentation, state
 from console.telemetry.state import Reading, StateGauge
 from conversations.attention.looking import TIMERS
 from conversations.companies import all_companies
-from conversations.handoff.intents import HandOffAction
-from conversations.handoff.routing import has_inbound_source, has_stage
+from conversations.handoff.actions import HandOffAction
+from conversations.handoff.stored import has_inbound_source, has_stage
 from conversations.indexer.health import stale_after
 from conversations.indexer.lease import INDEXER, LAMBDA, notes_of
 from conversations.insight.walking import WALKED, lease_name

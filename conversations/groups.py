@@ -15,10 +15,9 @@ from console.errors import Conflict, ConsoleError, Invalid
 from console.permissions import Staff
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.models import items_of, plain_item
-from console.trail import versioned
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry
+from console.store.models import items_of, plain_item, version_of
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, delete_version, put_version
 from conversations.companies import check_lead
 
 MOST, MOST_MEMBERS, LONGEST_NAME = 50, 100, 40
@@ -81,7 +80,7 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
     values = {"name": name, "members": named}
     told = _told(company_id, name, {"members": len(named)}, staff)
     with _conflicts(company_id):
-        versioned.put(_partition(company_id), group_id, values, group.version if group else 0, told)
+        put_version(_partition(company_id), group_id, values, group.version if group else 0, told)
 
 
 def _new_id(name: str, others: Sequence[Group]) -> str:
@@ -100,7 +99,7 @@ def delete(company_id: str, group: Group, staff: Staff) -> None:
     check_lead(company_id, staff)
     told = _told(company_id, group.name, {"deleted": True}, staff)
     with _conflicts(company_id):
-        versioned.delete(_partition(company_id), group.id, group.version, told)
+        delete_version(_partition(company_id), group.id, group.version, told)
 
 
 def _told(company_id: str, name: str, more: dict[str, Any], staff: Staff) -> TrailEntry:
@@ -129,5 +128,5 @@ def _group(item: dict[str, Any]) -> Group:
         str(item["sk"]),
         str(item.get("name") or item["sk"]),
         tuple(str(each) for each in members) if isinstance(members, list) else (),
-        versioned.version_of(item),
+        version_of(item),
     )

@@ -134,26 +134,6 @@ class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
 NOT_URGENT = "no"
 
 
-def waiting_in(company_id: str) -> str:
-    """Return the partition of those who wait for a human in a company (`gsi_hand_off_queue`)."""
-    return f"waiting#{company_id}"
-
-
-def held_in(company_id: str) -> str:
-    """Return the partition of what people hold in a company (`gsi_hand_off_queue`)."""
-    return f"held#{company_id}"
-
-
-def urgent_in(company_id: str) -> str:
-    """Return the partition of those who wait for a human in a company and are urgent (`gsi_hand_off_queue`)."""
-    return f"urgent#{company_id}"
-
-
-def attention_in(company_id: str) -> str:
-    """Return the partition of what the AI has in a company and needs attention (`gsi_hand_off_queue`)."""
-    return f"attention#{company_id}"
-
-
 class Conversation(ForeignModel):
     """One conversation: every attribute of the schema, then ours."""
 

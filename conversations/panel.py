@@ -11,17 +11,16 @@ from console.refs import is_digest_of, keyed_digest
 from console.trees import text_of
 from conversations.attention.causes import Cause, causes_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
-from conversations.handoff.intents import GIVES
-from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
+from conversations.handoff.actions import GIVES
+from conversations.handoff.stored import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import hand_off_of, words
 from conversations.receiving.reading import MARKS, can_leave, messages_of
-from conversations.records import HandOff, HandOffState
+from conversations.records import Family, HandOff, HandOffState, family_of
 from conversations.replying import AnswerChannel, answer_of
 from conversations.sending.reading import latest_replies
-from conversations.statuses import Family, family_of
 
 
 @dataclass(frozen=True, slots=True)

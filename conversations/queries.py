@@ -32,8 +32,16 @@ from conversations.models import (
     WhatsAppReplyIndex,
 )
 from conversations.reading import hand_off_of, is_gone, is_true, summary_of
-from conversations.records import ConversationSummary, HandOffState, Page
-from conversations.statuses import PREFIXES, STATUSES, Family, family_now, is_processing
+from conversations.records import (
+    PREFIXES,
+    STATUSES,
+    ConversationSummary,
+    Family,
+    HandOffState,
+    Page,
+    family_now,
+    is_processing,
+)
 
 # The choice of the form → the states it means. Overridden is still held: its holder has to act on it.
 HAND_OFF_STATES = {

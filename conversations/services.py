@@ -21,8 +21,17 @@ from console.search.service import Results, search
 from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.models import plain
-from console.trail.actions import Action, conversation_trail, staff_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once, record_once_an_hour
+from console.trail.actions import Action
+from console.trail.recording import (
+    Actor,
+    NoTrail,
+    TrailEntry,
+    conversation_trail,
+    record,
+    record_once,
+    record_once_an_hour,
+    staff_trail,
+)
 from console.trees import spelled_out
 from conversations.facts import protected
 from conversations.messages import StoredMessages

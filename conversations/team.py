@@ -23,7 +23,7 @@ from console.trail.models import AuditEntry, CompanyIndex
 from conversations.attention.causes import answer_in
 from conversations.attention.levels import levels_of
 from conversations.companies import Company
-from conversations.models import held_in
+from conversations.handoff.stored import held_in
 from conversations.queue.pages import QueueEntry, at_once, entry_of
 from conversations.queue.reading import is_indexed, read_index, read_queue
 

@@ -15,7 +15,7 @@ from console.audit.records import HandOffEntry
 from console.permissions import Staff
 from console.templatetags.components import day, zone_of
 from console.trail.actions import Action, Result
-from conversations.handoff.routing import BY_RULE
+from conversations.handoff.stored import BY_RULE
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript, name_shown
 

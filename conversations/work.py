@@ -21,7 +21,7 @@ from console.telemetry import instrumentation
 from console.telemetry.starting import working
 from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
-from conversations.handoff.routing import has_stage
+from conversations.handoff.stored import has_stage
 from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.leased import LeasedWorker, pause_after

@@ -15,10 +15,9 @@ from console.clock import parse_instant, to_iso
 from console.store.models import plain_item
 from console.trail.actions import Action, Result, outcome
 from console.trail.recording import PLATFORM, Actor, TrailEntry, build
-from conversations.handoff.effects import effect_of, ends_for_people
-from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.actions import HandOffAction, Intent, effect_of, ends_for_people
 from conversations.handoff.protocol import HandOffAct, record_of
-from conversations.handoff.routing import BEFORE, SWITCH, what_becomes_of_routing
+from conversations.handoff.stored import BEFORE, SWITCH, what_becomes_of_routing
 from conversations.indexer.entries import HumanRequest, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES

@@ -17,7 +17,8 @@ from console.store import queues
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
-from conversations.models import Conversation, held_in
+from conversations.handoff.stored import held_in
+from conversations.models import Conversation
 from conversations.sending import credentials
 from demo import conversations
 from demo.conversations import NEXT, QUEUED, RAW, dialogues, key_of

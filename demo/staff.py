@@ -10,8 +10,8 @@ from console import clock
 from console.permissions import Role
 from console.staff import passwords, services
 from console.staff.models import StaffAccount
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, record
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, record, staff_trail
 
 DEMO = Actor("demo", "operator")
 # The same for everybody, and too easy for the rules of passwords, which are not asked.

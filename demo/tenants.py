@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from console import clock
-from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, tenant_trail
 from demo.hand_offs import plain
 from demo.staff import ROLES, SIGN_INS
 from tenants.keys import META, OWNER, USERS, Channel, company_key, partition_of, user_key

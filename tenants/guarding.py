@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pynamodb.transactions import TransactWrite
 
 from console.store.calls import TransactionRefused
-from console.trail.actions import Action, tenant_trail
-from console.trail.recording import COMMAND_LINE, TrailEntry
+from console.trail.actions import Action
+from console.trail.recording import COMMAND_LINE, TrailEntry, tenant_trail
 from console.trees import text_of
 from tenants.channels import Claims, add_guard, format_channel
 from tenants.keys import Channel, ItemKind, partition_of, tenant_of

@@ -19,8 +19,8 @@ from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
 from console.store.calls import ConditionFailed, TransactionRefused, beside
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, staff_trail
 from tenants import settings_text
 from tenants.channels import Claims, add_claim, check_free, claims_among
 from tenants.companies import add_company, check_company

@@ -10,8 +10,8 @@ from typing import Any
 from pynamodb.transactions import TransactWrite
 
 from console.store.calls import TransactionRefused
-from console.trail.actions import Action, tenant_trail
-from console.trail.recording import COMMAND_LINE, TrailEntry
+from console.trail.actions import Action
+from console.trail.recording import COMMAND_LINE, TrailEntry, tenant_trail
 from console.trees import text_of
 from tenants.keys import ItemKind
 from tenants.models import TenantUser, item_of

@@ -10,8 +10,8 @@ from console.errors import Conflict, NotFound, Throttled
 from console.permissions import Permission, Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, tenant_trail
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import check_tenant

@@ -19,8 +19,9 @@ from console.staff.models import StaffAccount
 from console.store.calls import parallel
 from console.store.connection import batch_get
 from console.store.models import fits
-from console.trail.actions import REFUSED, STAFF_TRAIL, Action, outcome, outcome_of, reason_of, staff_trail
+from console.trail.actions import REFUSED, Action, outcome, outcome_of, reason_of
 from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.recording import STAFF_TRAIL, staff_trail
 from console.trees import clean, isolated, text_of, tree_of, well_formed
 
 if TYPE_CHECKING:

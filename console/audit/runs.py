@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console import clock
-from console.trail.actions import SYSTEM_TRAIL, Action, Result
+from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import COMMAND_LINE, TrailEntry, build
+from console.trail.recording import COMMAND_LINE, SYSTEM_TRAIL, TrailEntry, build
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.refs import seal
-from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
+from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 
 # ci-aaa-001#pi-aaa-001#req123#447123456789 (schema of the platform's conversations)
 _ID_OF_PLATFORM = re.compile(r"(ci-[0-9A-Za-z\-]{1,64})#pi-")

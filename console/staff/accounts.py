@@ -14,8 +14,8 @@ from console.permissions import ALL, Role
 from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import TransactionRefused
 from console.store.presence import index_ready
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, write_with_entry
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail, write_with_entry
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,16 @@ from console.staff.throttling import TooManyAttempts
 from console.store.calls import submit
 from console.telemetry import instrumentation
 from console.trail import recording
-from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, record_counted, record_where_possible
+from console.trail.actions import Action, Result
+from console.trail.recording import (
+    SYSTEM_TRAIL,
+    Actor,
+    TrailEntry,
+    build,
+    record_counted,
+    record_where_possible,
+    staff_trail,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
 from console.store.presence import index_ready
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, record
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, record, staff_trail
 
 SECONDS = 10
 # Accounts of one role that are looked at.

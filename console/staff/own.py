@@ -31,8 +31,8 @@ from console.staff import (
 from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
 from console.store.calls import beside
-from console.trail.actions import Action, Result, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, record_where_possible
+from console.trail.actions import Action, Result
+from console.trail.recording import Actor, TrailEntry, build, record_where_possible, staff_trail
 
 # How long the QR code of a set-up that was not finished is good for.
 SET_UP_LASTS = timedelta(minutes=15)

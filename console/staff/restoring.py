@@ -7,9 +7,9 @@ from datetime import datetime
 from console import clock
 from console.staff import services
 from console.staff.models import StaffAccount
-from console.trail.actions import Action, staff_trail
+from console.trail.actions import Action
 from console.trail.models import AuditEntry
-from console.trail.recording import COMMAND_LINE
+from console.trail.recording import COMMAND_LINE, staff_trail
 
 _MOVES = {Action.STAFF_DISABLED.value: True, Action.STAFF_ENABLED.value: False}
 # Changes of what an account may do, beside these two.

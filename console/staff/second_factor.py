@@ -24,8 +24,8 @@ from console.errors import BadReference, StoreUnavailable
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
 from console.store.calls import ConditionFailed, TransactionRefused
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, write_with_entry
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail, write_with_entry
 
 # What `verify` answers; "" for a code that opens nothing.
 CODE, RECOVERY_CODE = "code", "recovery code"

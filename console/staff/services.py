@@ -22,8 +22,8 @@ from console.staff.accounts import apply, get
 from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.store.calls import TransactionRefused
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, write_with_entry
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail, write_with_entry
 
 logger = logging.getLogger(__name__)
 

@@ -269,3 +269,9 @@ SORT_KEY_BYTES = 1024
 def fits(value: str, most: int = PARTITION_KEY_BYTES) -> bool:
     """Whether a text can be a key: not empty, and at most so many bytes as UTF-8."""
     return 0 < len(value.encode("utf-8", "surrogatepass")) <= most
+
+
+def version_of(item: dict[str, Any]) -> int:
+    """Return which version of an item was read; 0 where there is none yet."""
+    version = item.get("version")
+    return version if isinstance(version, int) else 0

@@ -137,35 +137,6 @@ class Result(StrEnum):
 HAND_OFF_PREFIX = "hand_off."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 
-# Trails that are not of a conversation: what their partition begins with.
-STAFF_TRAIL, TENANT_TRAIL, CHAT_TRAIL, THREAD_TRAIL = "STAFF#", "TENANT#", "CHAT#", "THREAD#"
-SYSTEM_TRAIL = "SYSTEM"
-
-
-def conversation_trail(conversation_id: str) -> str:
-    """Partition of a conversation's trail."""
-    return conversation_id
-
-
-def staff_trail(username: str) -> str:
-    """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
-    return f"{STAFF_TRAIL}{username}"
-
-
-def tenant_trail(tenant_id: str) -> str:
-    """Partition of a tenant's trail."""
-    return f"{TENANT_TRAIL}{tenant_id}"
-
-
-def chat_trail(session_id: str) -> str:
-    """Partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
-    return f"{CHAT_TRAIL}{session_id}"
-
-
-def thread_trail(organisation: str, key: str) -> str:
-    """Partition of the trail of an organisation's thread; `key` is what follows the organisation in its own."""
-    return f"{THREAD_TRAIL}{organisation}#{key}"
-
 
 # --- Results ----------------------------------------------------------------------------------------------------------
 

@@ -113,6 +113,8 @@ class IdempotencyRecord(ForeignModel):
     # on hand-off actions while a service was at work: the conversation's status, and a keyed digest of the reason
     during_status = UnicodeAttribute(null=True)
     during_reason = UnicodeAttribute(null=True)
+    # on hand-off actions by which nobody else gets or loses the conversation: there is nobody to tell
+    nobody_to_tell = BooleanAttribute(null=True)
 
     by_conversation = ConversationEventsIndex()
 

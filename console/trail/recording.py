@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from boto3.dynamodb.types import TypeSerializer
 from django.conf import settings
 from pynamodb.transactions import TransactWrite
 
@@ -16,7 +17,7 @@ from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Th
 from console.permissions import Staff
 from console.redaction import redact_value
 from console.store.calls import ConditionFailed, table_name
-from console.store.connection import note_absent, transaction
+from console.store.connection import call, note_absent, transaction
 from console.store.presence import table_ready
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
@@ -24,6 +25,37 @@ from console.trail.models import AuditEntry
 logger = logging.getLogger(__name__)
 
 MINUTE = timedelta(minutes=1)
+
+# Trails that are not of a conversation: what their partition begins with.
+STAFF_TRAIL, TENANT_TRAIL, CHAT_TRAIL, THREAD_TRAIL = "STAFF#", "TENANT#", "CHAT#", "THREAD#"
+
+
+SYSTEM_TRAIL = "SYSTEM"
+
+
+def conversation_trail(conversation_id: str) -> str:
+    """Partition of a conversation's trail."""
+    return conversation_id
+
+
+def staff_trail(username: str) -> str:
+    """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
+    return f"{STAFF_TRAIL}{username}"
+
+
+def tenant_trail(tenant_id: str) -> str:
+    """Partition of a tenant's trail."""
+    return f"{TENANT_TRAIL}{tenant_id}"
+
+
+def chat_trail(session_id: str) -> str:
+    """Partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
+    return f"{CHAT_TRAIL}{session_id}"
+
+
+def thread_trail(organisation: str, key: str) -> str:
+    """Partition of the trail of an organisation's thread; `key` is what follows the organisation in its own."""
+    return f"{THREAD_TRAIL}{organisation}#{key}"
 
 
 class NoTrail(TableMissing):
@@ -231,3 +263,55 @@ def _settle(item: AuditEntry, result: str) -> None:
         except ConsoleError as error:
             failure = type(error).__name__
     logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)
+
+
+# --- Items with versions ----------------------------------------------------------------------------------------------
+#
+# Items of the console's own table that people edit: written as they were seen, with the entry that says so.
+
+
+def put_version(partition: str, sort_key: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
+    """Replace an item of which version `seen` was read (0: there was none). `values` are plain.
+
+    Raises `TransactionRefused` where it is another version by now, and the store's errors.
+    """
+    stored = _stored(partition, sort_key, seen + 1, values)
+    _write_versions([{"Put": {"TableName": table_name("CONSOLE"), "Item": stored, **_as_seen(seen)}}], entry)
+
+
+def move_version(partition: str, before: str, after: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
+    """Replace an item of which version `seen` was read by one under another sort key, which nothing has yet.
+
+    Raises as `put_version`; of the codes of `TransactionRefused` the first is of what was there, the second of what
+    comes.
+    """
+    table = table_name("CONSOLE")
+    old = {"Delete": {"TableName": table, "Key": {"pk": {"S": partition}, "sk": {"S": before}}, **_as_seen(seen)}}
+    new = {"Put": {"TableName": table, "Item": _stored(partition, after, 1, values), **_as_seen(0)}}
+    _write_versions([old, new], entry)
+
+
+def delete_version(partition: str, sort_key: str, seen: int, entry: TrailEntry) -> None:
+    """Delete an item of which version `seen` was read. Raises as `put_version`."""
+    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
+    _write_versions([{"Delete": {"TableName": table_name("CONSOLE"), "Key": key, **_as_seen(seen)}}], entry)
+
+
+def _stored(partition: str, sort_key: str, version: int, values: dict[str, Any]) -> dict[str, Any]:
+    item = {"pk": partition, "sk": sort_key, "version": version, **values}
+    return {name: TypeSerializer().serialize(value) for name, value in item.items()}
+
+
+def _as_seen(seen: int) -> dict[str, Any]:
+    if not seen:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    return {
+        "ConditionExpression": "#version = :seen",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":seen": {"N": str(seen)}},
+    }
+
+
+def _write_versions(writes: list[dict[str, Any]], entry: TrailEntry) -> None:
+    recorded = {"TableName": table_name("AUDIT"), "Item": build(entry, clock.now()).serialize()}
+    call("TransactWriteItems", TransactItems=[*writes, {"Put": recorded}])

@@ -12,7 +12,7 @@ from console import clock
 from console.store.models import plain
 from conversations.attention.hours import after
 from conversations.attention.levels import ServiceLevels
-from conversations.handoff.effects import (
+from conversations.handoff.stored import (
     AGENT,
     ANSWERED_AT,
     ATTENTION,
@@ -32,7 +32,7 @@ from conversations.handoff.effects import (
     text_in,
 )
 from conversations.messages import StoredMessages
-from conversations.statuses import Family, can_get_stuck, family_of
+from conversations.records import Family, can_get_stuck, family_of
 
 
 class Cause(StrEnum):

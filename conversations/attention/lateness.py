@@ -6,16 +6,15 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import NotFound
-from console.trail.actions import Action, Result, conversation_trail
-from console.trail.recording import Actor, TrailEntry, build, save_once
+from console.trail.actions import Action, Result
+from console.trail.recording import Actor, TrailEntry, build, conversation_trail, save_once
 from conversations.attention.causes import Answer, answer_in, return_at
 from conversations.attention.levels import ServiceLevels
 from conversations.attention.timers import set_timer
-from conversations.handoff.effects import ANSWERED_AT, LAST_ACTION, Raw, text_in
-from conversations.handoff.intents import HandOffAction, intent_for
+from conversations.handoff.actions import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
-from conversations.handoff.routing import BEFORE, SWITCH
 from conversations.handoff.service import perform_as
+from conversations.handoff.stored import ANSWERED_AT, BEFORE, LAST_ACTION, SWITCH, Raw, text_in
 from conversations.indexer.writing import key_in
 from conversations.models import Conversation
 from conversations.reading import hand_off_of

@@ -13,13 +13,12 @@ from console.caching import cached_for
 from console.errors import Conflict
 from console.permissions import Staff
 from console.store.calls import TransactionRefused
-from console.store.models import items_of
-from console.trail import versioned
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry
+from console.store.models import items_of, version_of
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
 from conversations.attention.hours import WEEKDAYS, BusinessHours
 from conversations.companies import check_lead
-from conversations.statuses import STUCK_AFTER
+from conversations.records import STUCK_AFTER
 
 COMPANY, PROJECT = "COMPANY", "PROJECT#"
 # How old the levels may be by which a process judges.
@@ -135,7 +134,7 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
     items = stored_in(company_id)
     item = items.get(_sort_key(project_id), {})
     otherwise = read(items.get(COMPANY, {}), DEFAULTS) if project_id else DEFAULTS
-    return StoredLevels(item, versioned.version_of(item)), otherwise
+    return StoredLevels(item, version_of(item)), otherwise
 
 
 def save(company_id: str, project_id: str, values: dict[str, Any], version: int, staff: Staff) -> None:
@@ -148,7 +147,7 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
     payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
     told = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
     try:
-        versioned.put(partition_of(company_id), _sort_key(project_id), kept, version, told)
+        put_version(partition_of(company_id), _sort_key(project_id), kept, version, told)
     except TransactionRefused as refused:
         raise Conflict(
             "Somebody else has just changed these service levels. Save again to replace their change with yours."

@@ -13,8 +13,8 @@ from conversations.attention.causes import answer_in
 from conversations.attention.lateness import give_back, note_missed
 from conversations.attention.planning import levels_in, plan_next
 from conversations.attention.timers import GRACE, KEPT, due_timers
-from conversations.handoff.effects import Raw
 from conversations.handoff.protocol import read_raw
+from conversations.handoff.stored import Raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing, tend
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.writing import READ

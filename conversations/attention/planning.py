@@ -7,7 +7,7 @@ from console import clock
 from conversations.attention.causes import EXPIRES_WITHIN, answer_in, expires_at, judge, return_at
 from conversations.attention.levels import ServiceLevels, levels_of
 from conversations.attention.timers import set_timer
-from conversations.handoff.effects import AGENT, Raw, has_people, is_over, text_in
+from conversations.handoff.stored import AGENT, Raw, has_people, is_over, text_in
 from conversations.indexer.writing import key_in
 
 

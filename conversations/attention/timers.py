@@ -13,7 +13,7 @@ from typing import Any
 from console import clock
 from console.store.calls import table_name
 from console.store.connection import call
-from conversations.handoff.effects import Raw, text
+from conversations.handoff.stored import Raw, text
 
 # A minute is looked at for so long after it has ended: clocks differ, and writers are held up.
 GRACE = timedelta(minutes=2)

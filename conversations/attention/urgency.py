@@ -6,9 +6,8 @@ from console.errors import NotFound, TableMissing
 from console.store.models import plain
 from console.trail.models import ConversationState
 from conversations.attention.levels import ServiceLevels
-from conversations.handoff.effects import AGENT, QUEUE, URGENT, Raw, has_people, reason_in, text, text_in
+from conversations.handoff.stored import AGENT, QUEUE, URGENT, Raw, has_people, reason_in, text, text_in, urgent_in
 from conversations.messages import StoredMessages
-from conversations.models import urgent_in
 
 WORDS, FLAGS, PRIORITY = "words", "risk flags", "priority"
 # What middlewares write of what cannot wait.

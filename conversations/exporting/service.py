@@ -9,8 +9,8 @@ from console.errors import TableMissing
 from console.exports import FORMATS, Export, ExportBounds, file_name, send
 from console.permissions import Permission, Staff
 from console.store.paging import PAGE_SIZE
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, record
+from console.trail.actions import Action
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, staff_trail
 from conversations.exporting.reading import ListToExport
 from conversations.exporting.rows import COLUMNS
 from conversations.saved_views.records import describe

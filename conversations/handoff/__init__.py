@@ -1,10 +1,11 @@
 """The hand-off between the AI and people (data model, section 4): one conditional write, its trail, its resolution.
 
-`intents` says what may be done and what a form carries, `effects` what each action writes, `protocol` the order of
-writes, `resolution` what became of an action, `reconciliation` closes what was left open, `service` is what views call.
+`actions` says what may be done, what a form carries and what each action writes, `stored` how an item is read and
+written, `protocol` the order of writes, `resolution` what became of an action, `reconciliation` closes what was left
+open, `service` is what views call.
 """
 
-from conversations.handoff.intents import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
+from conversations.handoff.actions import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport
 from conversations.handoff.reconciliation import reconcile, settle
 from conversations.handoff.service import perform, release_all

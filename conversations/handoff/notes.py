@@ -4,10 +4,10 @@ from console import clock
 from console.errors import Forbidden, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.store.connection import call
-from console.trail.actions import Action, conversation_trail
-from console.trail.recording import Actor, TrailEntry, write_on_record
-from conversations.handoff.effects import ATTRIBUTES, NOTE, Expression, as_seen, text, update_item
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, conversation_trail, write_on_record
 from conversations.handoff.service import MAX_TEXT
+from conversations.handoff.stored import ATTRIBUTES, NOTE, Expression, as_seen, text, update_item
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState

@@ -8,7 +8,7 @@ from console import clock
 from console.errors import Conflict
 from console.telemetry import instrumentation
 from console.trail.actions import Action
-from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.actions import HandOffAction, Intent
 from conversations.handoff.resolution import ChainLink
 from conversations.models import Conversation
 from conversations.reading import hand_off_of

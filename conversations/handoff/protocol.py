@@ -23,11 +23,11 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import call
-from console.trail.actions import Action, Result, conversation_trail, outcome
+from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations import giving
-from conversations.handoff.effects import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
+from conversations.handoff.stored import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
 from conversations.models import Conversation
 from conversations.reading import reference_of
 
@@ -131,6 +131,11 @@ class HandOffAct:
         """Key of its idempotency record."""
         return event_key(self.conversation_id, self.action_id)
 
+    @property
+    def concerns_others(self) -> bool:
+        """Whether somebody else gets the conversation or loses it, and is told."""
+        return not self.payload.keys().isdisjoint(("colleague", "group", "held by"))
+
     def entry(self, at: datetime, result: str) -> AuditEntry:
         """Its entry in the trail, not yet written."""
         told = TrailEntry(
@@ -149,7 +154,10 @@ class HandOffAct:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
-    """An action's records as stored. `attempts`: how many times it was, or is about to be, sent."""
+    """An action's records as stored. `attempts`: how many times it was, or is about to be, sent.
+
+    `nobody_to_tell`: nobody else gets the conversation or loses it. Where that is not known the trail is asked.
+    """
 
     event_id: str
     trail: str
@@ -158,6 +166,7 @@ class RecordedAction:
     attempts: int
     reference: str
     action: str = ""
+    nobody_to_tell: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -217,6 +226,7 @@ def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRe
         ts_action_id=entry.ts_action_id,
         attempts=1,
         reference=reference_of(act.primary_channel, act.conversation_id),
+        nobody_to_tell=None if act.concerns_others else True,
         # What was read by a service at work may be written back over this action.
         during_status=status_in(act.item) if is_processing(act.item) else None,
         during_reason=reason_digest(act.conversation_id, act.item) if is_processing(act.item) else None,
@@ -251,8 +261,8 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
     Before that, whoever got or lost the conversation by it is told: what is closed has been told, whoever closes it.
     Returns whether it is this result that was written. Raises the store's errors.
     """
-    status, now = outcome(result), clock.to_iso(at)
-    if status == Result.SUCCESS and giving.concerns_others(recorded.action):
+    status, now = result.partition(":")[0], clock.to_iso(at)
+    if status == Result.SUCCESS and not recorded.nobody_to_tell and giving.concerns_others(recorded.action):
         giving.tell_of(recorded.trail, recorded.sort_key, recorded.reference)
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
@@ -311,6 +321,7 @@ def recorded_of(raw: Raw) -> RecordedAction:
         attempts=int(record.attempts or 0),
         reference=record.reference or "",
         action=record.intent or "",
+        nobody_to_tell=bool(record.nobody_to_tell),
     )
 
 

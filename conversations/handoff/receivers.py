@@ -8,7 +8,7 @@ from console.staff import accounts
 from console.staff.colleagues import Colleague, colleagues_of
 from conversations import groups
 from conversations.groups import Group
-from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.actions import HandOffAction, Intent
 
 _CANNOT = "This colleague cannot be given conversations of this company. Choose somebody else."
 

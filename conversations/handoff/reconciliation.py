@@ -10,7 +10,6 @@ from console.refs import unseal
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import COMMAND_LINE, Actor, new_action_id
-from conversations.handoff.effects import Raw, fence_of, last_action_of, text
 from conversations.handoff.protocol import (
     MODE,
     HandOffAct,
@@ -25,6 +24,7 @@ from conversations.handoff.protocol import (
     send,
 )
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
+from conversations.handoff.stored import Raw, fence_of, last_action_of, text
 from conversations.models import Conversation
 
 FENCE_AFTER = timedelta(minutes=10)

@@ -10,8 +10,16 @@ from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUn
 from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
-from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, ends_for_people, last_action_of, text, update_of
-from conversations.handoff.intents import GIVES, HandOffAction, Intent, check_allowed, intent_for
+from conversations.handoff.actions import (
+    GIVES,
+    HandOffAction,
+    Intent,
+    check_allowed,
+    effect_of,
+    ends_for_people,
+    intent_for,
+    update_of,
+)
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
 from conversations.handoff.protocol import (
     HandOffAct,
@@ -27,7 +35,7 @@ from conversations.handoff.protocol import (
 )
 from conversations.handoff.receivers import check_receiver
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
-from conversations.handoff.routing import is_left, what_becomes_of_routing
+from conversations.handoff.stored import ATTRIBUTES, Raw, is_left, last_action_of, text, what_becomes_of_routing
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown

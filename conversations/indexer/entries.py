@@ -14,10 +14,10 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.store.calls import ConditionFailed
-from console.trail.actions import Action, conversation_trail
+from console.trail.actions import Action
 from console.trail.models import AuditEntry
-from console.trail.recording import PLATFORM, TrailEntry, build, save_once
-from conversations.handoff.effects import Raw, reason_in
+from console.trail.recording import PLATFORM, TrailEntry, build, conversation_trail, save_once
+from conversations.handoff.stored import Raw, reason_in
 from conversations.indexer.states import marks_of
 
 REASON_LENGTH = 2_000

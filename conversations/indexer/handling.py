@@ -8,8 +8,8 @@ from console.errors import ConsoleError, NotAccepted, Throttled
 from conversations.attention.planning import levels_in, plan
 from conversations.attention.urgency import is_open_for_urgency, urgent_by_middleware, urgent_values
 from conversations.companies import note_company_of
-from conversations.handoff.effects import REQUESTED_AT, Raw
 from conversations.handoff.protocol import read_raw
+from conversations.handoff.stored import REQUESTED_AT, Raw
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action

@@ -10,7 +10,7 @@ from console.errors import TableMissing
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
-from conversations.handoff.effects import text
+from conversations.handoff.stored import text
 from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
 
 # A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs

@@ -15,8 +15,8 @@ from console import clock
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import batch_get, call
 from console.store.models import plain_item
-from conversations.handoff.effects import Raw, text
 from conversations.handoff.protocol import retried
+from conversations.handoff.stored import Raw, text
 from conversations.indexer.streams.shards import Shard
 
 INDEXER, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"

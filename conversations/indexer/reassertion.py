@@ -16,23 +16,6 @@ from console.store.models import plain
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import PLATFORM
-from conversations.handoff.effects import (
-    ATTENTION,
-    FLAG,
-    GONE_WITH_THE_AI,
-    LAST_ACTION,
-    QUEUE,
-    REASON,
-    REQUESTED_AT,
-    Expression,
-    Raw,
-    as_seen,
-    is_same_reason,
-    last_action_of,
-    text,
-    update_item,
-    waiting_key,
-)
 from conversations.handoff.protocol import (
     HandOffAct,
     RecordedAction,
@@ -45,9 +28,26 @@ from conversations.handoff.protocol import (
     send,
 )
 from conversations.handoff.reconciliation import settle
+from conversations.handoff.stored import (
+    ATTENTION,
+    FLAG,
+    GONE_WITH_THE_AI,
+    LAST_ACTION,
+    QUEUE,
+    REASON,
+    REQUESTED_AT,
+    Expression,
+    Raw,
+    as_seen,
+    held_in,
+    is_same_reason,
+    last_action_of,
+    text,
+    update_item,
+    waiting_key,
+)
 from conversations.indexer.states import marks_of, platform_time
-from conversations.models import held_in
-from conversations.statuses import is_processing
+from conversations.records import is_processing
 
 # The longest that a Lambda runs: what it read before, it writes back within this time.
 WINDOW = timedelta(minutes=15)

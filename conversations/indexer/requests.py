@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from console import clock
 from console.errors import Throttled
-from conversations.handoff.effects import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text, waiting_key
 from conversations.handoff.protocol import read_raw
+from conversations.handoff.stored import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text, waiting_key
 from conversations.indexer import entries
 from conversations.indexer.entries import HumanRequest, RecordedRequest, request_in
 from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of

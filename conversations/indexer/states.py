@@ -11,9 +11,10 @@ from console.store.models import plain
 from conversations.attention.causes import comes_first, judge
 from conversations.attention.levels import ServiceLevels, levels_of
 from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_by_words
-from conversations.handoff.effects import (
+from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
+    BEFORE,
     GONE_WITH_THE_AI,
     LAST_ACTION,
     QUEUE,
@@ -21,13 +22,17 @@ from conversations.handoff.effects import (
     URGENT,
     WANTED,
     Raw,
+    attention_in,
     flag_in,
+    held_in,
+    is_for_people,
     is_over,
+    routing_change,
     text,
     text_in,
+    urgent_in,
+    waiting_in,
 )
-from conversations.handoff.routing import BEFORE, is_for_people, routing_change
-from conversations.models import attention_in, held_in, urgent_in, waiting_in
 
 # DynamoDB refuses a write whose partition key of an index is longer.
 LONGEST_KEY_BYTES = 2048

@@ -2,22 +2,24 @@
 
 from console.store.calls import ConditionFailed
 from console.store.connection import call
-from conversations.handoff.effects import (
+from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
     ATTRIBUTES,
+    BEFORE,
     FLAG,
     LAST_ACTION,
     LEFT_AT,
     QUEUE,
     REQUESTED_AT,
+    SWITCH,
     TO_AI_AT,
     Conditions,
     Expression,
     Raw,
+    matters,
     update_item,
 )
-from conversations.handoff.routing import BEFORE, SWITCH, matters
 from conversations.indexer.states import Repair
 
 # What a repair is judged by: it must be on the item as it was read.

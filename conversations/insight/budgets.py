@@ -22,11 +22,10 @@ from console.errors import Conflict, ConsoleError, Invalid
 from console.permissions import Permission, Staff
 from console.store.calls import ConditionFailed, TransactionRefused, parallel, table_name
 from console.store.connection import call
-from console.store.models import items_of, plain_item
+from console.store.models import items_of, plain_item, version_of
 from console.store.presence import table_ready
-from console.trail import versioned
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
 from conversations.companies import check_lead
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
@@ -137,7 +136,7 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
     payload = {"company": company_id, "dollars a month": "none" if amount is None else f"{amount:,.2f}"}
     told = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
     try:
-        versioned.put(PARTITION, company_id, values, version, told)
+        put_version(PARTITION, company_id, values, version, told)
     except TransactionRefused as refused:
         raise Conflict(
             "Somebody else has just changed this budget. Save again to replace their change with yours."
@@ -160,7 +159,7 @@ def _read(item: dict[str, Any]) -> CostBudget:
     return CostBudget(
         str(item["sk"]),
         amount or None,
-        versioned.version_of(item),
+        version_of(item),
         str(item.get("month") or "") if spent is not None else "",
         spent or Decimal(0),
         unpriced if isinstance(unpriced, int) else 0,

@@ -25,7 +25,7 @@ from django.conf import settings
 
 from console import clock
 from console.store.models import plain
-from conversations.handoff.effects import Raw, reason_in, text_in
+from conversations.handoff.stored import Raw, reason_in, text_in
 from conversations.insight.episodes import Episode, ItemEpisodes
 from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of, escaped
 from conversations.insight.hand_offs import HandOffPeriod

@@ -12,12 +12,11 @@ from typing import Any
 
 from console import clock
 from console.store.models import plain
-from conversations.handoff.effects import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
+from conversations.handoff.stored import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
 from conversations.insight.words import UNKNOWN, code_of, version_of
 from conversations.messages import MessageFigures, StoredMessages
-from conversations.records import Speaker
-from conversations.statuses import Family, family_of
+from conversations.records import Family, Speaker, family_of
 
 # So long without a message, and what comes next is another episode.
 GAP = timedelta(days=7)

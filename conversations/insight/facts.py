@@ -21,7 +21,7 @@ from django.conf import settings
 from console import clock
 from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 
 # The day of what has no time that can be read. No period has it, and pages say how many there are.
 UNDATED = "undated"

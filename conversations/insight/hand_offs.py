@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from console import clock
-from console.trail.actions import HAND_OFF_PREFIX, Action, Result, conversation_trail, outcome
+from console.trail.actions import HAND_OFF_PREFIX, Action, Result, outcome
 from console.trail.models import AuditEntry
+from console.trail.recording import conversation_trail
 from conversations.handoff.resolution import applied, links_of
 
 # A page of a trail is 1 MB; what lies behind so many is not told.

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.insight.episodes import READ
 from conversations.insight.facts import FactKind, changed_days

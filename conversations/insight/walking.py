@@ -23,7 +23,7 @@ from console.refs import seal_data, unseal_data
 from console.store.calls import submit, table_name
 from console.store.connection import call
 from console.store.presence import table_ready
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.leased import LeasedWorker
 from conversations.insight import (

@@ -16,8 +16,8 @@ from console.errors import NotConfigured, NotFound, TableMissing, Throttled
 from console.store.calls import table_name
 from console.store.presence import table_ready
 from console.trail.models import ConversationState
-from conversations.handoff.effects import LAST_ACTION, Raw, flag_in, text_in
 from conversations.handoff.protocol import read_raw
+from conversations.handoff.stored import LAST_ACTION, Raw, flag_in, text_in
 from conversations.insight.conversation_facts import expires_in, facts_of_item, places_of, pseudonym_in
 from conversations.insight.episodes import READ, ItemEpisodes, episodes_of, is_same
 from conversations.insight.facts import (

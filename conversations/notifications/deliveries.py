@@ -28,8 +28,8 @@ from console.permissions import Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
 from console.store.models import ForeignModel, StoreModel, TableMeta
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id
 from conversations.notifications.destinations import Destination, DestinationKind, check_manager, destinations_of
 from conversations.notifications.notification import Notification, NotificationType
 from conversations.reading import conversation_url, reference_of

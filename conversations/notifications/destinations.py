@@ -27,10 +27,18 @@ from console.errors import BadReference, Conflict, Forbidden, Invalid
 from console.permissions import Permission, Staff
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.models import items_of, plain_item
-from console.trail import versioned
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import COMMAND_LINE, Actor, TrailEntry, new_action_id, record
+from console.store.models import items_of, plain_item, version_of
+from console.trail.actions import Action
+from console.trail.recording import (
+    COMMAND_LINE,
+    SYSTEM_TRAIL,
+    Actor,
+    TrailEntry,
+    delete_version,
+    new_action_id,
+    put_version,
+    record,
+)
 from conversations.companies import check_lead
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 
@@ -161,7 +169,7 @@ def _read(item: dict[str, Any], company_id: str) -> Destination:
         sealed=_sealed_in(item),
         secrets=_unsealed(item),
         both_until=clock.parse_instant(item.get("both_until")),
-        version=versioned.version_of(item),
+        version=version_of(item),
     )
 
 
@@ -184,7 +192,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
         raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
     item = _item(values, clock.now()) | _sealed(destination_id, (_new_secret(),), None)
     with _conflicts():
-        versioned.put(partition_of(company_id), destination_id, item, 0, _entry(company_id, values, Actor.of(staff)))
+        put_version(partition_of(company_id), destination_id, item, 0, _entry(company_id, values, Actor.of(staff)))
     return destination_id
 
 
@@ -241,13 +249,13 @@ def delete(seen: Destination, staff: Staff) -> None:
     check_manager(seen.company_id, staff)
     entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
     with _conflicts():
-        versioned.delete(partition_of(seen.company_id), seen.id, seen.version, entry)
+        delete_version(partition_of(seen.company_id), seen.id, seen.version, entry)
 
 
 def _replace(seen: Destination, values: DestinationValues, sealed: dict[str, Any], entry: TrailEntry) -> None:
     item = _item(values, seen.created_at or clock.now()) | sealed
     with _conflicts():
-        versioned.put(partition_of(seen.company_id), seen.id, item, seen.version, entry)
+        put_version(partition_of(seen.company_id), seen.id, item, seen.version, entry)
 
 
 def _item(values: DestinationValues, created_at: datetime) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from console import clock
 from console.redaction import redact
 from conversations.attention.causes import Cause, answer_in, expires_at, instant_in
 from conversations.attention.levels import ServiceLevels
-from conversations.handoff.effects import (
+from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
     REPLY_FAILED_AT,

@@ -12,7 +12,8 @@ from console.store.calls import parallel
 from console.trail.recording import Actor
 from conversations.companies import companies_for
 from conversations.handoff import HandOffAction, LostRace, ReleaseReport, intent_for, perform, release_all
-from conversations.models import Conversation, held_in
+from conversations.handoff.stored import held_in
+from conversations.models import Conversation
 from conversations.queue import counting
 from conversations.queue.pages import COMPANIES_AT_ONCE, MINE, WAITING, QueueEntry, QueueFilters
 from conversations.queue.reading import READS_PER_COMPANY, is_indexed, read_queue, read_tab

@@ -16,8 +16,8 @@ from console.caching import cached_for
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Staff
 from console.store.calls import parallel
-from conversations.handoff.routing import has_inbound_source
-from conversations.models import Conversation, attention_in, held_in, urgent_in, waiting_in
+from conversations.handoff.stored import attention_in, has_inbound_source, held_in, urgent_in, waiting_in
+from conversations.models import Conversation
 from conversations.queue.pages import (
     ATTENTION,
     COLLEAGUES,

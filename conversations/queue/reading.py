@@ -18,17 +18,9 @@ from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, query, read_on
+from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
 from conversations.indexer.health import IndexerHealth, read_health
-from conversations.models import (
-    SUMMARY_ATTRIBUTES,
-    CompanyProjectIndex,
-    Conversation,
-    HandOffQueueIndex,
-    attention_in,
-    held_in,
-    urgent_in,
-    waiting_in,
-)
+from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex, Conversation, HandOffQueueIndex
 from conversations.queue.pages import (
     ATTENTION,
     URGENT,

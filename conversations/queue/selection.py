@@ -35,7 +35,7 @@ from conversations.handoff import (
     seal_intent,
     unseal_intent,
 )
-from conversations.handoff.intents import seen_in
+from conversations.handoff.actions import seen_in
 from conversations.handoff.service import id_for
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.queries import is_visible

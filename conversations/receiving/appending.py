@@ -15,7 +15,8 @@ from console.errors import Throttled
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import call, transaction
 from console.store.models import plain
-from conversations.handoff.effects import (
+from conversations.handoff.protocol import retried
+from conversations.handoff.stored import (
     ANSWERED_AT,
     ATTENTION,
     HEARD_AT,
@@ -30,7 +31,6 @@ from conversations.handoff.effects import (
     text_in,
     update_item,
 )
-from conversations.handoff.protocol import retried
 from conversations.messages import BY_HUMAN
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow

@@ -26,11 +26,11 @@ from console.store import queues
 from console.store.calls import TransactionRefused, parallel, table_name
 from console.store.connection import call, transaction
 from console.store.queues import NotSent
-from console.trail.actions import Action, Result, conversation_trail
+from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, TrailEntry, build, sort_key
-from conversations.handoff.effects import text
+from console.trail.recording import Actor, TrailEntry, build, conversation_trail, sort_key
 from conversations.handoff.protocol import retried
+from conversations.handoff.stored import text
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
 from conversations.receiving.models import MessageRow, approvals_of, decided_of, position_of
 from conversations.receiving.recording import expiry

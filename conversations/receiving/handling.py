@@ -16,11 +16,18 @@ from typing import Any
 from console import clock
 from console.store.models import plain
 from console.store.queues import QueueMessage
-from conversations.handoff.effects import Raw
-from conversations.handoff.intents import HandOffAction, intent_for
+from conversations.handoff.actions import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
-from conversations.handoff.routing import BY_RULE, FROM_EMAILS, FROM_NUMBERS, RULE, goes_to_people, is_set_by_console
 from conversations.handoff.service import perform_as
+from conversations.handoff.stored import (
+    BY_RULE,
+    FROM_EMAILS,
+    FROM_NUMBERS,
+    RULE,
+    Raw,
+    goes_to_people,
+    is_set_by_console,
+)
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving import appending, approvals, bodies, placing, recording

@@ -21,10 +21,10 @@ from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.content import CONTENT, blocks_of, first_of
-from conversations.handoff.effects import last_action_of, text
-from conversations.handoff.intents import Intent, check_allowed
+from conversations.handoff.actions import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
 from conversations.handoff.service import perform
+from conversations.handoff.stored import last_action_of, text
 from conversations.messages import IDENTITY, TIME, StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import has_message

@@ -11,8 +11,8 @@ from console.redaction import cut, redact
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry, build, write_with_entry
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, write_with_entry
 from console.trees import Node, tree_of
 from conversations.facts import protected
 from conversations.receiving.bodies import NotUnderstood, parsed

@@ -13,7 +13,7 @@ from console.errors import ConsoleError, TableMissing
 from console.redaction import excerpt
 from console.store.connection import batch_get
 from console.store.models import plain_item
-from conversations.handoff.routing import has_inbound_source, has_stage
+from conversations.handoff.stored import has_inbound_source, has_stage
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import entry_of

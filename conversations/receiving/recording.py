@@ -11,11 +11,11 @@ from console import clock
 from console.errors import NotFound, StoreUnavailable
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.trail.actions import SYSTEM_TRAIL, Action, Result, conversation_trail
+from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.recording import PLATFORM, TrailEntry, build
-from conversations.handoff.effects import text
+from console.trail.recording import PLATFORM, SYSTEM_TRAIL, TrailEntry, build, conversation_trail
 from conversations.handoff.protocol import retried
+from conversations.handoff.stored import text
 from conversations.models import Conversation
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import Notification, NotificationType, id_of

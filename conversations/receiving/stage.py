@@ -16,10 +16,10 @@ from console import clock
 from console.errors import TableMissing
 from console.store.models import plain_item
 from console.store.presence import index_ready
-from console.trail.actions import HAND_OFF_PREFIX, Result, conversation_trail
+from console.trail.actions import HAND_OFF_PREFIX, Result
 from console.trail.models import AuditEntry
-from conversations.handoff.effects import LAST_ACTION, Raw, text_in
-from conversations.handoff.routing import TO_PEOPLE, goes_to_people, went_to_people
+from console.trail.recording import conversation_trail
+from conversations.handoff.stored import LAST_ACTION, TO_PEOPLE, Raw, goes_to_people, text_in, went_to_people
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.lease import STREAM
 from conversations.indexer.leased import LeasedWorker

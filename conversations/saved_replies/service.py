@@ -21,8 +21,8 @@ from console.refs import is_digest_of, keyed_digest, seal, unseal
 from console.store.calls import TransactionRefused, parallel
 from console.store.connection import transaction
 from console.store.models import SORT_KEY_BYTES, fits
-from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id, staff_trail
 from conversations import companies
 from conversations.models import Conversation
 from conversations.reading import first_name_of, text_of

@@ -22,7 +22,7 @@ from conversations.queries import FAMILY
 from conversations.queue.form import TAB_LABELS, WAITS
 from conversations.queue.pages import NO_REASON
 from conversations.reading import CHANNELS, url_of, words
-from conversations.statuses import Family
+from conversations.records import Family
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
 

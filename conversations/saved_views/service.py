@@ -16,10 +16,18 @@ from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.models import items_of, plain_item
-from console.trail import versioned
-from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, new_action_id
+from console.store.models import items_of, plain_item, version_of
+from console.trail.actions import Action
+from console.trail.recording import (
+    SYSTEM_TRAIL,
+    Actor,
+    TrailEntry,
+    delete_version,
+    move_version,
+    new_action_id,
+    put_version,
+    staff_trail,
+)
 from conversations import companies, groups
 from conversations.reading import text_of
 from conversations.saved_views.records import (
@@ -120,7 +128,7 @@ def _record(item: Mapping[str, Any], owner: ViewOwner) -> SavedView | None:
         filters = {}
     view_id = str(item["sk"])
     name = text_of(item.get("name"), LONGEST_NAME) or view_id
-    return SavedView(owner, view_id, name, of, tuple(filters.items()), versioned.version_of(dict(item)))
+    return SavedView(owner, view_id, name, of, tuple(filters.items()), version_of(dict(item)))
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
@@ -146,7 +154,7 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
         return there
     _check_room(known, owner, staff)
     try:
-        versioned.put(owner.partition, view.id, _values(view), 0, _told(Action.SAVED_VIEW_CREATED, view, staff))
+        put_version(owner.partition, view.id, _values(view), 0, _told(Action.SAVED_VIEW_CREATED, view, staff))
     except TransactionRefused as refused:
         raise ViewNameTaken from refused
     _note_change(owner, staff)
@@ -166,9 +174,9 @@ def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
     told = _told(Action.SAVED_VIEW_CHANGED, renamed, staff, before=view.name)
     try:
         if renamed.id == view.id:
-            versioned.put(partition, view.id, _values(renamed), seen, told)
+            put_version(partition, view.id, _values(renamed), seen, told)
         else:
-            versioned.move(partition, view.id, renamed.id, _values(renamed), seen, told)
+            move_version(partition, view.id, renamed.id, _values(renamed), seen, told)
     except TransactionRefused as refused:
         # The writes in their order: what was there goes, what is new comes.
         is_taken = renamed.id != view.id and refused.codes[1:2] == ("ConditionalCheckFailed",)
@@ -181,7 +189,7 @@ def delete(view: SavedView, seen: int, staff: Staff) -> None:
     view.owner.check_writer(staff)
     told = _told(Action.SAVED_VIEW_DELETED, view, staff)
     try:
-        versioned.delete(view.owner.partition, view.id, seen, told)
+        delete_version(view.owner.partition, view.id, seen, told)
     except TransactionRefused as refused:
         raise SavedViewChanged from refused
     _note_change(view.owner, staff)

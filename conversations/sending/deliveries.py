@@ -8,8 +8,8 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.store.calls import ConditionFailed
-from console.trail.actions import Action, Result, conversation_trail
-from console.trail.recording import TrailEntry, record
+from console.trail.actions import Action, Result
+from console.trail.recording import TrailEntry, conversation_trail, record
 from conversations.models import Conversation
 from conversations.receiving import appending
 from conversations.receiving.models import MessageRow

@@ -22,9 +22,9 @@ from console.store import queues
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call, transaction
 from console.telemetry import instrumentation
-from console.trail.actions import Action, Result, conversation_trail
+from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from console.trail.recording import Actor, TrailEntry, build, conversation_trail, new_action_id
 from conversations.handoff.protocol import retried
 from conversations.models import Conversation
 from conversations.queries import load_key

@@ -19,11 +19,11 @@ from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.trail.actions import conversation_trail
+from console.trail.recording import conversation_trail
 from conversations import presence, services
 from conversations.contexts import neighbour
 from conversations.facts import facts_of
-from conversations.handoff.routing import goes_to_people
+from conversations.handoff.stored import goes_to_people
 from conversations.insight.totals import totals_of
 from conversations.panel import holds, panel_for, poll_seconds, since_of, updates_of
 from conversations.reading import (

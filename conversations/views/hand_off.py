@@ -12,7 +12,7 @@ from console.permissions import Permission
 from console.redaction import mask_identifier
 from console.refs import unseal
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
-from conversations.handoff.intents import TO_AI
+from conversations.handoff.actions import TO_AI
 from conversations.panel import panel_for
 from conversations.reading import (
     conversation_url,

@@ -17,7 +17,7 @@ from console.permissions import Permission, Staff
 from console.trees import tree_of
 from conversations.companies import companies_for
 from conversations.facts import protected
-from conversations.handoff.routing import has_inbound_source
+from conversations.handoff.stored import has_inbound_source
 from conversations.queue import counting
 from conversations.queue.pages import APPROVE, Count, at_once
 from conversations.reading import CHANNELS, identifier_for

@@ -19,8 +19,7 @@ from conversations.queue.pages import QueueEntry, QueuePage
 from conversations.queue.selection import BulkAction, bulk_actions, row_token
 from conversations.reading import CHANNELS, customer_of
 from conversations.receiving.reading import LastWords, last_words
-from conversations.records import HandOff, HandOffState
-from conversations.statuses import Family, family_of
+from conversations.records import Family, HandOff, HandOffState, family_of
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 # Letters of a tag that tell the versions of one row apart.

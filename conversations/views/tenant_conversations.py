@@ -19,7 +19,7 @@ from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, Ta
 from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
-from console.trail.actions import tenant_trail
+from console.trail.recording import tenant_trail
 from conversations.stores.records import Talk
 from conversations.stores.tenant_conversations import services
 from conversations.stores.tenant_conversations.reading import (

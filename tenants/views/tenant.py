@@ -11,7 +11,7 @@ from console.access import StaffRequest, requires
 from console.audit.queries import trail_page
 from console.errors import NotFound
 from console.permissions import Permission
-from console.trail.actions import tenant_trail
+from console.trail.recording import tenant_trail
 from console.trees import tree_of
 from tenants.queries import list_memories, load_tenant
 from tenants.readiness import readiness_of

@@ -98,7 +98,7 @@ def rebuilt(most: int) -> Iterator[int]:
 def waiting(store: Any) -> int:
     """Count what stands in the queue's index as waiting."""
     from console.store.calls import table_name
-    from conversations.models import waiting_in
+    from conversations.handoff.stored import waiting_in
 
     pages = store.client.get_paginator("query")
     return sum(

@@ -146,7 +146,7 @@ def write_as_customer(url: str, key: dict[str, str], number: int) -> None:
 
 def held(store: Any, number: int, username: str) -> dict[str, str]:
     """Store a conversation that somebody holds and may answer in; its key."""
-    from conversations.models import held_in
+    from conversations.handoff.stored import held_in
     from tests.support.conversations.handoff.kit import conversation, held_by
     from tests.support.conversations.replies import SECRET, said
 

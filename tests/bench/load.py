@@ -113,7 +113,7 @@ class Agent:
 def ask_for_humans(client: Any, table: str, until: float) -> None:
     """What platform and indexer do: conversations that wait, until then."""
     from console import clock
-    from conversations.models import waiting_in
+    from conversations.handoff.stored import waiting_in
     from tests.dynamodb import to_dynamodb
     from tests.items import conversation
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import urllib3
 
 from console import clock
-from conversations.models import attention_in, held_in, urgent_in, waiting_in
+from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
 from tests.dynamodb import to_dynamodb
 
 BATCH = 25

@@ -16,7 +16,8 @@ from console.audit.rows import reference_of
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from console.store.paging import read_page
-from console.trail.actions import Action, staff_trail
+from console.trail.actions import Action
+from console.trail.recording import staff_trail
 from tests.scenario.items import TAKEN
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from console.audit.review.plan import MIDDLEWARE
 from console.clock import to_epoch, to_iso
 from console.staff import password_links
 from console.store.models import PlainListAttribute, PlainMapAttribute
-from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, staff_trail
 from conversations.models import Conversation
 from tests.scenario import chats, saved_replies, saved_views, team, tenant_conversations, tenants, threads
 from tests.scenario import messages as messages_received

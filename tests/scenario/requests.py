@@ -14,7 +14,7 @@ from console.permissions import Permission, Role, Scope, Staff
 from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
-from console.trail.actions import SYSTEM_TRAIL, staff_trail
+from console.trail.recording import SYSTEM_TRAIL, staff_trail
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

@@ -24,8 +24,9 @@ from console.redaction import redact
 from console.refs import seal
 from console.staff.accounts import normal_username
 from console.store.calls import parallel
-from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome_of
+from console.trail.actions import Action, outcome_of
 from console.trail.models import AuditEntry
+from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)

@@ -15,8 +15,9 @@ from console.audit.archive.manifest import FileRecord, Hashed, Manifest, NoManif
 from console.audit.archive.places import ArchivePlace, PlaceError
 from console.audit.rows import payload_of
 from console.errors import ConsoleError, NotFound
-from console.trail.actions import SYSTEM_TRAIL, Result
+from console.trail.actions import Result
 from console.trail.models import AuditEntry
+from console.trail.recording import SYSTEM_TRAIL
 
 # Beyond these, a file is simply not the one that was written.
 FINDINGS_PER_FILE = 20

@@ -13,9 +13,9 @@ from console.audit.review.reading import every_page, gather
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.exports import FORMATS, Export, ExportBounds, file_name, send
 from console.permissions import Permission, Staff
-from console.trail.actions import Action, conversation_trail, staff_trail
+from console.trail.actions import Action
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, TrailEntry, record
+from console.trail.recording import Actor, TrailEntry, conversation_trail, record, staff_trail
 
 PIECE = 200
 # Filters can leave a piece empty: stop after so many times the pieces that the limit needs.

@@ -23,8 +23,9 @@ from console.store.calls import parallel
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Keyset, Place, Stream, Stretch, query
-from console.trail.actions import HAND_OFF_PREFIX, Action, staff_trail
+from console.trail.actions import HAND_OFF_PREFIX, Action
 from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
+from console.trail.recording import staff_trail
 
 # For `Review.actor`: entries that name nobody, as the middleware writes them.
 NOBODY = "middleware"

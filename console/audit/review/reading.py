@@ -29,8 +29,9 @@ from console.permissions import Permission, Staff
 from console.store.calls import current_budget, parallel
 from console.store.presence import table_ready
 from console.store.streams import END, Keyset, dry, next_of, read_dry
-from console.trail.actions import outcome_of, staff_trail
+from console.trail.actions import outcome_of
 from console.trail.models import AuditEntry
+from console.trail.recording import staff_trail
 
 PAGE_SIZE = 50
 # Of exports, and of what is gathered.

@@ -19,7 +19,7 @@ from console.personal_searches import has_reason, must_say_why, on_record
 from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
-from console.trail.actions import SYSTEM_TRAIL, staff_trail
+from console.trail.recording import SYSTEM_TRAIL, staff_trail
 
 # So many entries of what somebody looked for are counted, for the record.
 COUNTED = 50

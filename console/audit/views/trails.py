@@ -21,7 +21,7 @@ from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.templatetags.components import zone_of
-from console.trail.actions import TENANT_TRAIL, staff_trail
+from console.trail.recording import TENANT_TRAIL, staff_trail
 
 _TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "bad", "refused": "bad"}
 

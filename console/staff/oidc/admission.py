@@ -21,8 +21,8 @@ from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
 from console.store.models import StoreModel, TableMeta
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail
 
 # Whose word it is when an account is made or changed by what the provider says of a person.
 PROVIDER = Actor("company sign-in", "service")

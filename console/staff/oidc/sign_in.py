@@ -15,8 +15,8 @@ from console.staff.oidc.provider import OidcProvider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
 from console.telemetry import instrumentation
-from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.trail.recording import TrailEntry, record_where_possible
+from console.trail.actions import Action, Result
+from console.trail.recording import SYSTEM_TRAIL, TrailEntry, record_where_possible, staff_trail
 
 MAX_CODE = 4_096
 # What a provider says when the person, or a rule of the company, stopped it there (OAuth 2.0, section 4.1.2.1).

@@ -22,8 +22,7 @@ from console.staff import directory, known_companies, oidc, services, session_li
 from console.staff.account_record import AccountRecord, differences, record_of
 from console.staff.directory import AccountAction
 from console.staff.directory_forms import AccountForm, DirectoryFilter, NewAccountForm
-from console.trail.actions import staff_trail
-from console.trail.recording import Actor
+from console.trail.recording import Actor, staff_trail
 
 ASKING = ["GET", "HEAD", "POST"]
 # The accounts' own types stay out of the views: they only hand them on.

@@ -27,7 +27,7 @@ from console.staff.passwords import TooManySignIns
 from console.staff.throttling import TooManyAttempts
 from console.staff.views.answers import signed_out
 from console.staff.views.visits import visit_of
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 
 View = Callable[[StaffRequest], HttpResponse]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from console import clock
 from console.errors import ConsoleError
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.streams.records import StreamChange, change_of

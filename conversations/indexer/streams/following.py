@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from console.errors import ConsoleError
 from console.store.calls import submit
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.lease import Lease, positions
 from conversations.indexer.streams.records import StreamChange, change_of

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from conversations.handoff.effects import Raw
+from conversations.handoff.stored import Raw
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
-from conversations.handoff.routing import has_inbound_source
+from conversations.handoff.stored import has_inbound_source
 from conversations.indexer.handling import Did
 from conversations.work import inbound_parts, run_all, running
 

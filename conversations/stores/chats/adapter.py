@@ -8,7 +8,7 @@ from console.errors import ConsoleError, NotFound
 from console.forms import by_look
 from console.permissions import Permission, Staff
 from console.search.meanings import MeaningKind
-from console.trail.actions import CHAT_TRAIL, chat_trail
+from console.trail.recording import CHAT_TRAIL, chat_trail
 from conversations.stores.adapter import Adapter, ListParameters, RecordActionHandler, StoreLookup, Subject
 from conversations.stores.chats.ending import EndSession
 from conversations.stores.chats.images import image_page, load_image

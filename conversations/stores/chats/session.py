@@ -9,7 +9,7 @@ from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.store.calls import beside
 from console.templatetags.components import dated
-from console.trail.actions import chat_trail
+from console.trail.recording import chat_trail
 from console.trees import Fact, instant_fact
 from conversations.facts import unknown_names, unknown_tree
 from conversations.stores.adapter import ListParameters, Subject

@@ -16,8 +16,8 @@ from console.store.connection import transaction
 from console.store.models import fits, sendable
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import any_item, table_ready
-from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, NoTrail, TrailEntry, build, tenant_trail
 from conversations.stores.adapter import Subject
 from conversations.stores.reading import fingerprint, get_item
 from conversations.stores.services import record_opened

@@ -14,7 +14,7 @@ from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.search.meanings import MeaningKind
 from console.templatetags.components import zone_of
-from console.trail.actions import thread_trail
+from console.trail.recording import thread_trail
 from console.trees import clean
 from conversations.companies import companies_for
 from conversations.records import Message

@@ -14,7 +14,7 @@ from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.actions import Action as AuditAction
-from console.trail.actions import thread_trail
+from console.trail.recording import thread_trail
 from console.trees import Fact, clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
 from conversations.stores.reading import fingerprint

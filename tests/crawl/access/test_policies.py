@@ -36,7 +36,7 @@ from conversations.attention.lateness import TIMER
 from conversations.attention.looking import look_again
 from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
-from conversations.handoff.routing import BY_RULE
+from conversations.handoff.stored import BY_RULE
 from conversations.indexer import entries
 from conversations.insight import budgets
 from conversations.insight.writing import note

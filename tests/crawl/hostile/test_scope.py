@@ -13,7 +13,7 @@ from django.urls import get_resolver, reverse
 from console import clock, middleware
 from console.refs import seal
 from console.trail import recording
-from conversations.handoff import intents
+from conversations.handoff import actions
 from conversations.saved_replies import service as saved_reply_service
 from conversations.sending import outbox
 from conversations.views import queue
@@ -68,7 +68,7 @@ def _repeatable(monkeypatch):
     monkeypatch.setattr(clock, "now", lambda: moment)
     monkeypatch.setattr(middleware, "_request_id", lambda request: "0" * 32)
     monkeypatch.setattr(middleware, "time", SimpleNamespace(perf_counter=lambda: 0.0))
-    for module in (intents, queue, saved_reply_service, outbox):
+    for module in (actions, queue, saved_reply_service, outbox):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 
 

@@ -11,8 +11,8 @@ from conversations import gauges
 from conversations.attention.looking import TIMERS
 from conversations.background import WALKS
 from conversations.companies import register
+from conversations.handoff.stored import attention_in
 from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, note
-from conversations.models import attention_in
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.queue import counting
 from conversations.receiving.models import TO_APPEND, TO_SEND, MessageRow

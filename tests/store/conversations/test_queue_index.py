@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from console import caching, clock
 from console.store.streams import Keyset
-from conversations.models import held_in, waiting_in
+from conversations.handoff.stored import held_in, waiting_in
 from conversations.queue import counting, reading
 from conversations.queue.pages import (
     ATTENTION,

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from console import caching, clock
 from console.refs import seal
-from conversations.models import held_in, waiting_in
+from conversations.handoff.stored import held_in, waiting_in
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, auditor, member, signed_in
 from tests.queue import filled

@@ -13,7 +13,8 @@ from console import clock
 from console.audit.events.keys import FORMATS, decode
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.staff.directory import within
-from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
+from console.trail.actions import HAND_OFF_PREFIX, Action
+from console.trail.recording import TENANT_TRAIL
 from conversations.attention.levels import DEFAULTS, read
 from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
@@ -537,7 +538,7 @@ def test_idempotency_records_have_the_required_attributes(tables):
         "safe_mode", "automation_enabled", "payload_bytes",
     }  # fmt: skip
     digests = {"payload_sha256", "payload_hash"}
-    of_console = {"ts_action_id", "attempts", "reference", "during_status", "during_reason"}
+    of_console = {"ts_action_id", "attempts", "reference", "during_status", "during_reason", "nobody_to_tell"}
     kinds = Counter()
     for record in tables["IDEMPOTENCY"]:
         assert required <= set(record)

@@ -23,7 +23,7 @@ HOURS = 3
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(1, HISTORIES // AT_ONCE)))
 def test_what_needs_attention_is_raised_when_due_and_only_then(store, monkeypatch, seed):
-    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    monkeypatch.setattr("conversations.handoff.actions.leads_back_to_ai", lambda: True)
     # Who may be given a conversation is tested where that is looked up.
     monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
     # What is counted of it is another test's, and takes as long again.

@@ -16,7 +16,7 @@ from conversations.attention import levels
 from conversations.attention.looking import Timers
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform, settle
-from conversations.handoff.intents import GIVES, intent_for
+from conversations.handoff.actions import GIVES, intent_for
 from conversations.handoff.service import id_for
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange

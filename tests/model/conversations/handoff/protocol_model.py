@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.test import override_settings
 
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of
-from conversations.handoff.routing import BEFORE, OFF, SWITCH, is_for_people, routing_change
+from conversations.handoff.stored import BEFORE, OFF, SWITCH, is_for_people, routing_change
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from console.permissions import Role
 from conversations.attention.lateness import give_back
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff import HandOffAction, LostRace, allowed_actions, perform, settle
-from conversations.handoff.intents import GIVES
+from conversations.handoff.actions import GIVES
 from conversations.handoff.service import id_for
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
@@ -342,7 +342,7 @@ def test_random_interleavings(store):
 @pytest.fixture(autouse=True)
 def _ai_can_be_told(monkeypatch) -> None:
     """Replies can be left to the AI."""
-    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    monkeypatch.setattr("conversations.handoff.actions.leads_back_to_ai", lambda: True)
     # Who may be given a conversation is tested where that is looked up.
     monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
 

@@ -4,9 +4,9 @@ from dataclasses import fields
 
 import pytest
 
-from conversations.handoff.routing import HELD as WHEN_HELD
-from conversations.handoff.routing import OFF
-from conversations.handoff.routing import WAITING as WHEN_WAITING
+from conversations.handoff.stored import HELD as WHEN_HELD
+from conversations.handoff.stored import OFF
+from conversations.handoff.stored import WAITING as WHEN_WAITING
 from tests.model.conversations.handoff.protocol_model import NO, ON, Form, Item, Model, Rules, without
 
 AI, WAITING, HELD = Item(False, "", ""), Item(True, "", ""), Item(True, "ana", "")

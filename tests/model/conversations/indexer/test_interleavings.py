@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.errors import ConsoleError
 from conversations.handoff import perform
-from conversations.handoff.intents import GIVES, HandOffAction, allowed_actions
+from conversations.handoff.actions import GIVES, HandOffAction, allowed_actions
 from conversations.handoff.reconciliation import settle
 from conversations.indexer.handling import handle
 from conversations.models import Conversation

@@ -29,7 +29,7 @@ NONE: Counter = Counter()
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(2, CONVERSATIONS // AT_ONCE)))
 def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, monkeypatch, seed):
-    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    monkeypatch.setattr("conversations.handoff.actions.leads_back_to_ai", lambda: True)
     monkeypatch.setattr(walking, "PAGE", 10)
     world = Workers(store, seed, AT_ONCE, real=seed % REAL_EVERY == 1, lively=LIVELY)
     monkeypatch.setattr(clock, "now", lambda: world.now)

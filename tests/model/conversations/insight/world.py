@@ -10,7 +10,7 @@ from typing import Any
 from console import clock
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform
-from conversations.handoff.intents import intent_for
+from conversations.handoff.actions import intent_for
 from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
 from conversations.reading import hand_off_of

@@ -11,7 +11,8 @@ from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnava
 from console.permissions import Role
 from console.staff import accounts, password_links, passwords, services
 from console.staff.models import StaffAccount
-from console.trail.actions import Action, staff_trail
+from console.trail.actions import Action
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.people import admin, member
 from tests.store.console.staff.conftest import ADMIN, PASSWORD

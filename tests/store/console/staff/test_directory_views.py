@@ -13,8 +13,7 @@ from console.refs import seal
 from console.staff import accounts, known_companies, password_links, passwords, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT
 from console.store import presence
-from console.trail.actions import staff_trail
-from console.trail.recording import Actor
+from console.trail.recording import Actor, staff_trail
 from tests import faults, people
 from tests.people import admin, signed_in
 from tests.store.console.staff.conftest import ADMIN, PASSWORD

@@ -10,7 +10,7 @@ from console.audit.queries import trail_page
 from console.permissions import Role
 from console.staff import accounts, services
 from console.staff.authentication import record_denial
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.people import as_staff
 from tests.store.console.staff.conftest import ADMIN, PASSWORD

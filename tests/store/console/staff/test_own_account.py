@@ -12,7 +12,8 @@ from console.permissions import Role, Staff
 from console.staff import accounts, known_companies, own, own_record, passwords, second_factor, services, sessions
 from console.staff.authentication import Visit
 from console.staff.throttling import TooManyAttempts
-from console.trail.actions import Action, staff_trail
+from console.trail.actions import Action
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 from tests.store.console.staff.test_session_list import begin

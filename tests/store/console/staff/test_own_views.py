@@ -13,7 +13,7 @@ from console import clock, refs
 from console.permissions import Role
 from console.staff import accounts, second_factor, services, sessions
 from console.staff.own_forms import zone_choices
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 from tests.store.console.staff.test_session_list import begin

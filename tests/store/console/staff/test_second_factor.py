@@ -12,7 +12,7 @@ from console.errors import ConsoleError, StoreUnavailable
 from console.staff import accounts, second_factor, services
 from console.staff.codes import ALPHABET
 from console.staff.models import StaffAccount
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN
 

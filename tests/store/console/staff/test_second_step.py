@@ -11,7 +11,7 @@ from django.views.debug import ExceptionReporter
 from console import clock, refs
 from console.staff import second_factor, services, sessions
 from console.staff.models import StaffAccount
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 

@@ -7,7 +7,7 @@ import pytest
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role
 from console.staff import accounts, password_links, services
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 

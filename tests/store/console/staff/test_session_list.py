@@ -6,8 +6,8 @@ from console import clock, refs
 from console.errors import NotFound, StoreUnavailable, TableMissing
 from console.staff import accounts, services, session_list, sessions
 from console.staff.models import StaffSession
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 

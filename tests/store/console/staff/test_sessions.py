@@ -8,8 +8,8 @@ from console.errors import StoreUnavailable, Throttled
 from console.permissions import Role
 from console.staff import services, sessions
 from console.store.calls import budget
-from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, build, staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 

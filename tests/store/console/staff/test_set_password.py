@@ -9,7 +9,7 @@ from django.views.debug import ExceptionReporter
 from console import refs
 from console.permissions import Role
 from console.staff import accounts, password_links, passwords, services, sessions
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN
 

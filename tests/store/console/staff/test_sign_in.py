@@ -15,7 +15,7 @@ from django.views.debug import ExceptionReporter
 from console import clock, refs
 from console import settings as console_settings
 from console.staff import authentication, passwords, services, sessions
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 

@@ -342,7 +342,7 @@ def test_a_new_time_with_people_begins_without_the_last_one_though_the_indexer_i
 
 
 def test_what_failed_before_the_ai_was_let_answer_is_no_news(store, monkeypatch):
-    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    monkeypatch.setattr("conversations.handoff.actions.leads_back_to_ai", lambda: True)
     put(store, **WAITING, conversation_status="failed", updated_at=ago(minutes=5))
     perform(form(A.LEAVE_TO_AI), ANA)
     handle(change(store))

@@ -25,7 +25,7 @@ from conversations.exporting import reading, service
 from conversations.exporting.rows import COLUMNS
 from conversations.queue import pages as queue_pages
 from conversations.reading import seal_list_context
-from conversations.statuses import Family
+from conversations.records import Family
 from tests import faults
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in

@@ -18,7 +18,7 @@ from conversations.handoff import (
     seal_intent,
     unseal_intent,
 )
-from conversations.handoff.intents import GIVES, URGENCY
+from conversations.handoff.actions import GIVES, URGENCY
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.records import HandOffState
@@ -257,6 +257,7 @@ def test_both_records_are_as_the_schema_wants_them(store, now):
         "intent": "hand_off.take",
         "ts_action_id": f"{now}#{intent.action_id}",
         "attempts": 1,
+        "nobody_to_tell": True,
     }
     assert entry == {
         "conversation_id": CONVERSATION,
@@ -276,10 +277,11 @@ def test_both_records_are_as_the_schema_wants_them(store, now):
     }
 
 
-def test_nothing_but_named_attributes_is_written_and_no_transaction_holds_the_conversation(store):
-    put(store, **WAITING)
+@pytest.mark.parametrize(("action", "stored"), [(A.TAKE, WAITING), (A.TAKE_OVER, {})], ids=["take", "take over"])
+def test_an_action_writes_three_times_and_reads_nothing_for_telling_nobody(store, action, stored):
+    put(store, **stored)
     with store.calls() as seen:
-        perform(form(A.TAKE), ANA)
+        perform(form(action), ANA)
     operations = [(call.operation, call.tables) for call in seen]
     assert operations == [
         ("GetItem", ("CONVERSATIONS",)),  # the form's own read

@@ -19,8 +19,8 @@ from conversations.handoff import (
     settle,
     unseal_intent,
 )
-from conversations.handoff.effects import reason_digest
 from conversations.handoff.protocol import announce_resend, close, event_key, lookup, read_raw
+from conversations.handoff.stored import reason_digest
 from tests import faults
 from tests.store.conversations.handoff.test_resolution import left_open
 from tests.support.conversations.handoff.kit import (

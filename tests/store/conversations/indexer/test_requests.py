@@ -7,7 +7,7 @@ import pytest
 from console.errors import StoreUnavailable
 from console.trail.actions import Action
 from conversations.handoff import HandOffAction, perform
-from conversations.handoff.intents import Intent
+from conversations.handoff.actions import Intent
 from conversations.handoff.reconciliation import settle
 from conversations.handoff.resolution import trail_links
 from conversations.indexer.handling import handle

@@ -18,7 +18,7 @@ from conversations.attention.causes import (
 )
 from conversations.attention.levels import DEFAULTS, ServiceLevels, read
 from conversations.attention.urgency import urgent_by_words
-from conversations.statuses import Family, family_now, family_of
+from conversations.records import Family, family_now, family_of
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import conversation
 

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from console.staff import sessions
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 

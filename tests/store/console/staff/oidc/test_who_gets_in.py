@@ -9,7 +9,7 @@ from django.test import Client
 from console.checks import check_second_factor_at_provider
 from console.permissions import Role
 from console.staff import services
-from console.trail.actions import staff_trail
+from console.trail.recording import staff_trail
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 from tests.store.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures

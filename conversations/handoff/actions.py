@@ -1,0 +1,324 @@
+"""What may be done with a hand-off and by whom, what a rendered form carries, and what each action writes."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any
+
+from console import clock
+from console.errors import BadReference, Forbidden, Invalid
+from console.permissions import Permission, Role, Staff
+from console.refs import seal_data, unseal_data
+from console.trail.actions import Action
+from console.trail.recording import new_action_id
+from conversations import records
+from conversations.handoff.stored import (
+    AGENT,
+    ATTENTION,
+    BEFORE,
+    BY_HAND,
+    FLAG,
+    GONE_WITH_THE_AI,
+    GROUP,
+    LAST_ACTION,
+    LEFT_AT,
+    NOTE,
+    OF_LAST_TIME,
+    QUEUE,
+    REASON,
+    REQUESTED_AT,
+    STATUS,
+    SWITCH,
+    TAKEN_AT,
+    TO_AI_AT,
+    URGENT,
+    WANTED,
+    Expression,
+    Raw,
+    as_seen,
+    held_in,
+    is_for_people,
+    leads_back_to_ai,
+    matters,
+    routing_change,
+    status_in,
+    text,
+    text_in,
+    update_item,
+    urgent_in,
+    waiting_in,
+    waiting_key,
+)
+from conversations.models import NOT_URGENT, Conversation
+from conversations.records import HandOff, HandOffState
+
+
+class HandOffAction(StrEnum):
+    """What a person may do (data model, section 4)."""
+
+    REQUEST = "request"
+    TAKE_OVER = "take_over"
+    TAKE = "take"
+    TAKE_FROM_COLLEAGUE = "take_from_colleague"
+    RELEASE = "release"
+    HAND_BACK = "hand_back"
+    ACKNOWLEDGE = "acknowledge"
+    LEAVE_TO_AI = "leave_to_ai"
+    ASSIGN = "assign"
+    HAND_OVER = "hand_over"
+    MARK_URGENT = "mark_urgent"
+    MARK_NOT_URGENT = "mark_not_urgent"
+    LEAVE = "leave"
+
+    @property
+    def audited_as(self) -> Action:
+        """Its name in the trail."""
+        return Action(f"hand_off.{self.value}")
+
+
+# What gives a conversation back to the AI.
+TO_AI = (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE, HandOffAction.LEAVE_TO_AI)
+# What brings one that the AI has to people.
+BEGINS = (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.ASSIGN)
+URGENCY = (HandOffAction.MARK_URGENT, HandOffAction.MARK_NOT_URGENT)
+# What names who, or which group, gets it.
+GIVES = (HandOffAction.ASSIGN, HandOffAction.HAND_OVER)
+# What wants the flag to be down; to acknowledge wants what is there.
+ENDS_WITH_AI = (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI, HandOffAction.LEAVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One rendered form: what the person saw, and the id by which a second submission finds the first.
+
+    `requested_seen` is since when a human was wanted as shown (ISO, "" for unknown); `last_action_seen` is the id of
+    the console's last action on the conversation ("" for none).
+    """
+
+    action: HandOffAction
+    primary_channel: str
+    conversation_id: str
+    company_id: str
+    action_id: str
+    flag_seen: bool
+    agent_seen: str
+    last_action_seen: str
+    requested_seen: str
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the AI, which has the conversation, is asked once more to answer."""
+        return self.action is HandOffAction.LEAVE_TO_AI and not self.flag_seen and not self.agent_seen
+
+
+# A page of rows seals many, and `dataclasses.astuple` copies each value.
+_SEALED = attrgetter(*(field.name for field in fields(Intent)))
+
+
+def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...]:
+    """What this person may do now, the usual one first; nothing without the permission."""
+    if not staff.can(Permission.HAND_OFF):
+        return ()
+    # An admin may act for whoever holds it: people go home, accounts are disabled.
+    may_act = hand_off.agent == staff.username or staff.role is Role.ADMIN
+    leave = (HandOffAction.LEAVE_TO_AI,) if leads_back_to_ai() else ()
+    match hand_off.state:
+        case HandOffState.AI:
+            usual = (HandOffAction.TAKE_OVER, HandOffAction.REQUEST)
+            return (*usual, *leave, HandOffAction.ASSIGN, HandOffAction.LEAVE)
+        case HandOffState.WAITING:
+            return (HandOffAction.TAKE, *leave, HandOffAction.HAND_BACK, *GIVES, *URGENCY)
+        case HandOffState.HELD:
+            given = GIVES if may_act or staff.can(Permission.TEAM_LEAD) else ()
+            mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE, *leave) if may_act else ()
+            others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
+            return others + mine + given + (URGENCY if given else ())
+        case HandOffState.OVERRIDDEN:
+            return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
+
+
+def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, action_id: str = "") -> Intent:
+    """The intent of a form that is being rendered for an item in that state, with a fresh action id unless given."""
+    return Intent(
+        action=action,
+        primary_channel=item.primary_channel,
+        conversation_id=item.conversation_id,
+        company_id=item.company_id or "",
+        action_id=action_id or new_action_id(),
+        flag_seen=hand_off.flag,
+        agent_seen=hand_off.agent,
+        last_action_seen=hand_off.action_id,
+        requested_seen="" if hand_off.requested_at is None else clock.to_iso(hand_off.requested_at),
+    )
+
+
+def check_allowed(intent: Intent, staff: Staff) -> None:
+    """Hold an intent against the table of actions, as of what was seen.
+
+    Raises `Forbidden` where the role or the holder is wrong, `Invalid` where the action makes no sense in that state.
+    """
+    staff.require(Permission.HAND_OFF)
+    if intent.action in allowed_actions(seen_in(intent), staff):
+        return
+    owned = (HandOffAction.RELEASE, *TO_AI, *GIVES)
+    if intent.agent_seen not in ("", staff.username) and intent.action in owned:
+        raise Forbidden("A colleague has this conversation. Only an administrator can do that for them.")
+    raise Invalid("You cannot do that while the conversation is in this state.")
+
+
+def seen_in(intent: Intent) -> HandOff:
+    """The state that the person saw, as far as an intent carries it."""
+    state = state_of(intent.flag_seen, intent.agent_seen)
+    return HandOff(state, flag=intent.flag_seen, agent=intent.agent_seen)
+
+
+def state_of(flag: bool, agent: str) -> HandOffState:
+    """The state that a flag and an agent as seen stand for."""
+    if flag:
+        return HandOffState.HELD if agent else HandOffState.WAITING
+    return HandOffState.OVERRIDDEN if agent else HandOffState.AI
+
+
+def seal_intent(intent: Intent, staff: Staff) -> str:
+    """The intent as a form carries it: sealed, and of use to this person only."""
+    return seal_data("action", [staff.username, *_SEALED(intent)])
+
+
+def unseal_intent(token: str, staff: Staff) -> Intent:
+    """The intent that a form carried. Raises `BadReference` for anything that this person was not given."""
+    data = unseal_data("action", token)
+    kinds = [str, str, str, str, str, str, bool, str, str, str]
+    if not isinstance(data, list) or [type(each) for each in data] != kinds or data[0] != staff.username:
+        raise BadReference
+    try:
+        return Intent(HandOffAction(data[1]), *data[2:])
+    except ValueError as error:
+        raise BadReference from error
+
+
+# --- Effects ----------------------------------------------------------------------------------------------------------
+
+
+def effect_of(
+    intent: Intent,
+    by: str,
+    at: datetime,
+    stored: Raw,
+    *,
+    reason: str = "",
+    note: str = "",
+    to: str = "",
+    since: datetime | None = None,
+) -> Expression:
+    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before.
+
+    `to` is who or which group gets it. `since` is when a request's customer began to wait, `at` where nothing is known
+    of that.
+    """
+    now = clock.to_iso(at)
+    change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
+    change.values[WANTED] = {"BOOL": intent.action not in ENDS_WITH_AI}
+    begins = intent.action in BEGINS and not intent.flag_seen and not intent.agent_seen
+    held, waiting = text(held_in(intent.company_id)), text(waiting_key({} if begins else stored, intent.company_id))
+    if note:
+        change.values[NOTE] = text(note)
+    match intent.action:
+        case HandOffAction.REQUEST | HandOffAction.TAKE_OVER:
+            _raise_flag(change, intent, now if since is None else clock.to_iso(since), stored, reason)
+            if intent.action is HandOffAction.TAKE_OVER:
+                change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
+            else:
+                change.values[QUEUE] = waiting
+                change.removed = (AGENT, TAKEN_AT)
+        case HandOffAction.TAKE | HandOffAction.TAKE_FROM_COLLEAGUE:
+            change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
+            change.removed = (GROUP,)
+            _keep_timer(change, intent, now, stored)
+        case HandOffAction.ASSIGN:
+            if intent.flag_seen:
+                _keep_timer(change, intent, now, stored)
+            else:
+                _raise_flag(change, intent, now, stored, reason)
+            change.values |= {AGENT: text(to), TAKEN_AT: text(now), QUEUE: held}
+            change.removed = (GROUP,)
+        case HandOffAction.RELEASE | HandOffAction.HAND_OVER:
+            change.values[QUEUE] = waiting
+            change.removed = (AGENT, TAKEN_AT)
+            if intent.action is HandOffAction.HAND_OVER:
+                change.values[GROUP] = text(to)
+            _keep_timer(change, intent, now, stored)
+        case HandOffAction.MARK_URGENT | HandOffAction.MARK_NOT_URGENT:
+            is_urgent = intent.action is HandOffAction.MARK_URGENT
+            change.values[URGENT] = text(BY_HAND if is_urgent else NOT_URGENT)
+            key = urgent_in if is_urgent else waiting_in
+            change.values[QUEUE] = held if intent.agent_seen else text(key(intent.company_id))
+            _keep_timer(change, intent, now, stored)
+        case _:
+            _leave_with_ai(change, intent, now, stored)
+    values, removed = routing_change(stored, for_people=ends_for_people(intent))
+    change.values |= values
+    change.removed += (ATTENTION, *removed)
+    if begins:
+        change.removed = tuple(dict.fromkeys((*change.removed, *OF_LAST_TIME)))
+    return change
+
+
+def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
+    """What was said and failed before is nothing that needs attention, unless the AI is to answer it."""
+    has_it = intent.asks_again or intent.action is HandOffAction.LEAVE
+    change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
+    change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
+    if intent.action is HandOffAction.ACKNOWLEDGE:
+        change.values[WANTED] = {"BOOL": intent.flag_seen}
+    elif intent.asks_again and records.is_given_up(status_in(stored), text_in(stored, ATTENTION)):
+        # A service that gave up, or died at work, keeps others from answering until its status is another.
+        change.values[STATUS] = text(records.RETRY)
+    elif not has_it:
+        change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
+
+
+def ends_for_people(intent: Intent) -> bool:
+    """Whether the state that an action leads to is routed to people."""
+    action = intent.action
+    if action in URGENCY:
+        return is_for_people(flag=True, agent=intent.agent_seen)
+    to_ai = action in ENDS_WITH_AI or action is HandOffAction.ACKNOWLEDGE
+    waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE, HandOffAction.HAND_OVER)
+    return is_for_people(flag=not to_ai, agent="" if to_ai or waits else "somebody")
+
+
+def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reason: str) -> None:
+    change.values[FLAG] = {"BOOL": True}
+    if intent.agent_seen:
+        # Taken again after the platform cleared the flag: the customer has waited since the first request.
+        _keep_timer(change, intent, now, stored)
+        if reason:
+            change.values[REASON] = text(reason)
+    else:
+        change.values[REQUESTED_AT] = text(now)
+        change.values[REASON] = text(reason) if reason else {"NULL": True}
+
+
+def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
+    """Since when a human is wanted stays; where nothing says so, it is at least as long as was seen."""
+    since = text(intent.requested_seen or now)
+    if set(stored.get(REQUESTED_AT, {"S": ""})) == {"S"} and ATTENTION not in stored:
+        change.if_absent[REQUESTED_AT] = since
+    else:
+        # Present but no text, which a sort key has to be; or the time of what needed attention.
+        change.values[REQUESTED_AT] = since
+
+
+def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
+    conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    for attribute in as_read:
+        conditions.as_read(attribute, stored)
+    if intent.asks_again:
+        conditions.as_read(ATTENTION, stored)
+        conditions.as_read(STATUS, stored)
+    if matters(stored):
+        conditions.as_read(SWITCH, stored)
+        conditions.as_read(BEFORE, stored)
+    return update_item(intent.primary_channel, intent.conversation_id, change, conditions)

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any, Protocol
 
-from console.errors import Forbidden
+from console.errors import Forbidden, StoreUnavailable
 
 
 class Permission(StrEnum):
@@ -174,6 +175,16 @@ class Scope:
         )
 
 
+class Account(Protocol):
+    """What is stored of a person, as far as it says who they are."""
+
+    username: Any
+    display_name: Any
+    role: Any
+    scope: Any
+    time_zone: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Staff:
     """A signed-in member of staff, as services and views see them."""
@@ -186,6 +197,22 @@ class Staff:
     session_id: str = field(default="", repr=False)
     # The session opens only the page that sets up the required second factor.
     must_add_second_factor: bool = False
+
+    @classmethod
+    def of(cls, account: "Account", session_id: str = "") -> "Staff":
+        """Return the person of an account. Raises `StoreUnavailable` for a role that this version lacks."""
+        try:
+            role = Role(account.role)
+        except ValueError as error:
+            raise StoreUnavailable("Your account could not be read.") from error
+        return cls(
+            username=account.username,
+            display_name=account.display_name or account.username,
+            role=role,
+            scope=Scope.of(account.scope or []),
+            time_zone=account.time_zone or "UTC",
+            session_id=session_id,
+        )
 
     @property
     def hands_off(self) -> bool:

@@ -61,10 +61,10 @@ class ConversationFilter(FilterForm):
 
     def offer(self, rows: Iterable[ConversationSummary]) -> None:
         """Fill the selects with the known values, those of these rows, and the chosen one."""
-        shown = list(rows)
-        chosen = "" if self.chosen("status") in _BY_FAMILY else self.chosen("status")
-        stored = dict.fromkeys((*KNOWN, *(row.status for row in shown), chosen))
-        channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), self.chosen("channel")))
+        shown, chosen = list(rows), self.values()
+        status = chosen.get("status", "")
+        stored = dict.fromkeys((*KNOWN, *(row.status for row in shown), "" if status in _BY_FAMILY else status))
+        channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), chosen.get("channel", "")))
         self._choices(
             "status",
             [("By family", list(_BY_FAMILY.items())), ("As stored", [(each, words(each)) for each in stored if each])],
@@ -76,16 +76,16 @@ class ConversationFilter(FilterForm):
 
     def values(self) -> dict[str, str]:
         """Return the valid filters that are set, as a URL has them."""
-        return {name: str(value) for name in self.fields if (value := self.chosen(name))}
+        return {name: str(value) for name in self.fields if (value := self.cleaned_data.get(name))}
 
     def filters(self, zone: ZoneInfo) -> ConversationFilters:
         """Return the filters; days are those of the person's time zone."""
-        task = self.chosen("task")
+        chosen = self.values()
         return ConversationFilters(
-            status=self.chosen("status"),
-            channel=self.chosen("channel"),
-            hand_off=self.chosen("hand_off"),
-            task=task == "1" if task else None,
+            status=chosen.get("status", ""),
+            channel=chosen.get("channel", ""),
+            hand_off=chosen.get("hand_off", ""),
+            task=chosen["task"] == "1" if "task" in chosen else None,
         )
 
 
@@ -102,7 +102,7 @@ class CompanyListFilter(ConversationFilter):
     @property
     def in_time(self) -> bool:
         """Whether the latest activity comes first."""
-        return not self.chosen("order")
+        return "order" not in self.values()
 
 
 class RecipientFilter(DaysForm, ConversationFilter):

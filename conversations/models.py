@@ -69,7 +69,7 @@ class CompanyUpdatedIndex(GlobalSecondaryIndex["Conversation"]):
 
     class Meta:
         index_name = "company-id-updated-at-index"
-        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].index(index_name).include))
+        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].indexes[index_name].include))
 
     company_id = UnicodeAttribute(hash_key=True)
     updated_at = UnicodeAttribute(range_key=True)
@@ -80,7 +80,7 @@ class HandOffQueueIndex(GlobalSecondaryIndex["Conversation"]):
 
     class Meta:
         index_name = "hand-off-queue-index"
-        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].index(index_name).include))
+        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].indexes[index_name].include))
 
     gsi_hand_off_queue = UnicodeAttribute(hash_key=True)
     hand_off_requested_at = UnicodeAttribute(range_key=True)

@@ -8,7 +8,7 @@ from typing import Any
 from console.redaction import mask_identifier, redact
 from console.staff.accounts import USERNAME
 from console.staff.colleagues import name_of
-from console.trees import Node, isolated
+from console.trees import Node
 
 
 class HandOffState(StrEnum):
@@ -27,7 +27,7 @@ def agent_shown(agent: str) -> str:
 
 def name_shown(agent: str) -> str:
     """Show a stored holder by name, where it is a colleague's username; else as `agent_shown`."""
-    return isolated(redact(name_of(agent))) if USERNAME.fullmatch(agent) else mask_identifier(agent)
+    return name_of(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
 @dataclass(frozen=True, slots=True)

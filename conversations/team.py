@@ -16,8 +16,8 @@ from console.permissions import Permission, Staff
 from console.staff.colleagues import colleagues_of
 from console.staff.colleagues import reads as colleague_reads
 from console.store.calls import parallel
+from console.store.models import query
 from console.store.presence import index_ready
-from console.store.streams import query
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, CompanyIndex
 from conversations.attention.causes import answer_in

@@ -18,7 +18,6 @@ from console.staff.colleagues import name_of
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
-from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, company_named
 from conversations.reading import conversation_url
 
@@ -130,7 +129,7 @@ def _shown(told: Told, username: str) -> Told:
         words = words.replace(_ONE, _SEVERAL.format(count=1 + len(told.more)), 1)
     for name, who in (("{by}", told.by), ("{to}", told.to)):
         if who:
-            words = words.replace(name, isolated(name_of(who)), 1)
+            words = words.replace(name, name_of(who), 1)
     return replace(told, words=words, is_mine=told.to == username)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from console import clock
+from console.permissions import Staff
 from console.staff import accounts
 from console.store.calls import table_name
 from console.store.connection import call
@@ -95,7 +96,7 @@ def answer_by_path(request: BaseHTTPRequestHandler, got: ReceivedWebhook) -> Non
 def create_destinations(receiver: WebhookReceiver) -> None:
     """Have two destinations of the first company lead to the receiver, on record. Raises the store's errors."""
     company_id = conversations.COMPANIES[0]["id"]
-    staff = accounts.get(SIGN_INS["admin"]).as_staff()
+    staff = Staff.of(accounts.get(SIGN_INS["admin"]))
     known = {each.values.name: each for each in destinations.list_destinations(company_id)}
     for name, path in (("Help desk", WORKING), ("Old pager", BROKEN)):
         address = receiver.endpoint + path

@@ -47,7 +47,7 @@ def auditor(username: str = "aiko.mori", scope: Iterable[str] = (ALL,)) -> Staff
 
 def signed_in(account: StaffAccount) -> Client:
     """A browser in which that person is signed in."""
-    entry = build(TrailEntry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
+    entry = build(TrailEntry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(Staff.of(account))), clock.now())
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, entry)
     return client
@@ -55,4 +55,4 @@ def signed_in(account: StaffAccount) -> Client:
 
 def as_staff(account: StaffAccount) -> Staff:
     """The person as services see them."""
-    return account.as_staff("test-session")
+    return Staff.of(account, "test-session")

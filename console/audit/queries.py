@@ -26,8 +26,8 @@ from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
+from console.store.models import query
 from console.store.presence import any_item, index_ready, table_ready
-from console.store.streams import query
 from console.trail.actions import HAND_OFF_ACTIONS, HAND_OFF_PREFIX, outcome_of
 from console.trail.models import ActorIndex, AuditEntry, CompanyIndex, ConversationEventsIndex, IdempotencyRecord
 from console.trees import text_of

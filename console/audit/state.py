@@ -19,7 +19,7 @@ from console.audit.sentences import format_code_name, is_code_name, per_cent, sh
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.redaction import redact, redact_value, without_names
 from console.store.calls import parallel
-from console.store.streams import query
+from console.store.models import query
 from console.trail.models import AuditEntry, ConversationState, IdempotencyRecord
 from console.trees import Fact, distance, instant_fact, isolated, tail, text_of, well_formed
 

@@ -41,7 +41,7 @@ def template(reports: Iterable[TableReport], named: Collection[str] = ()) -> tup
             is_left = each.kind == "wait" or (each.kind == "table" and not (report.ours or report.key in named))
             if not each.applicable or is_left:
                 continue
-            if each.kind == "index" and not spec.ours and (clashes := _clashes(spec, spec.index(each.index))):
+            if each.kind == "index" and not spec.ours and (clashes := _clashes(spec, spec.indexes[each.index])):
                 left_out.append(f"{report.key}: {each.what}, because {'; '.join(clashes)}.")
                 continue
             changes.append(each)
@@ -73,7 +73,7 @@ def _properties(spec: TableSpec, name: str, changes: list[Difference]) -> dict[s
 
 def _kept(spec: TableSpec, description: dict[str, Any], changes: list[Difference]) -> dict[str, Any]:
     """What an existing table is, with the changes."""
-    added = [spec.index(each.index) for each in changes if each.kind == "index"]
+    added = [spec.indexes[each.index] for each in changes if each.kind == "index"]
     kinds = {each.kind for each in changes}
     attributes = {each["AttributeName"]: each for each in description["AttributeDefinitions"]}
     if added:

@@ -68,7 +68,7 @@ def _apply(spec: TableSpec, difference: Difference) -> None:
     name = table_name(spec.key)
     match difference.kind:
         case "index":
-            _create_index(spec, spec.index(difference.index))
+            _create_index(spec, spec.indexes[difference.index])
         case "ttl":
             ttl = {"Enabled": True, "AttributeName": spec.ttl}
             call("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ttl)

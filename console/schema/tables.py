@@ -3,7 +3,8 @@
 The five source schemas are the authority on keys and attribute names; what the console adds is marked as ours.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Schema = Literal[
@@ -70,6 +71,11 @@ class TableSpec:
     purpose: str = ""
     # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
     protected: bool = True
+    # By name; made of `gsis` and `lsis`.
+    indexes: Mapping[str, IndexSpec] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indexes", {each.name: each for each in (*self.gsis, *self.lsis)})
 
     @property
     def ranges(self) -> "tuple[KeyAttribute | None, ...]":
@@ -80,10 +86,6 @@ class TableSpec:
     def ours(self) -> bool:
         """True for the console's own tables."""
         return self.schema == "console"
-
-    def index(self, name: str) -> IndexSpec:
-        """The index of that name; raises `KeyError`."""
-        return {each.name: each for each in (*self.gsis, *self.lsis)}[name]
 
 
 S = KeyAttribute

@@ -167,7 +167,7 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
 
     Raises the store's errors: then there is no session. The attempt, which was counted, is forgiven.
     """
-    staff = account.as_staff()
+    staff = Staff.of(account)
     payload = {"browser": visit.label, "with": method}
     entry = TrailEntry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload=payload)
     token = sessions.start(

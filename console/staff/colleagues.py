@@ -10,7 +10,7 @@ from console import caching, clock
 from console.caching import cached_for
 from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
-from console.redaction import cut
+from console.redaction import excerpt, redact
 from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import table_name
 from console.store.connection import call
@@ -18,6 +18,7 @@ from console.store.models import items_of
 from console.store.presence import index_ready
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record, staff_trail
+from console.trees import isolated
 
 SECONDS = 10
 # Accounts of one role that are looked at.
@@ -30,7 +31,7 @@ _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """Somebody who may be given work. `is_away`: they said so themselves."""
+    """Somebody who may be given work. `name` is for sentences of all pages; `is_away`: they said so themselves."""
 
     username: str
     name: str
@@ -50,14 +51,14 @@ def colleagues_of(company_id: str) -> list[Colleague]:
 
 
 def name_of(username: str) -> str:
-    """Return somebody's name as it is known to this worker, else the username. A failure costs the name."""
+    """Return somebody's name as sentences have it, else the username, redacted. A failure costs the name."""
     if not username:
         return ""
     try:
         found = _who_answers().get(username)
     except ConsoleError:
-        return username
-    return found.name if found else username
+        found = None
+    return found.name if found else redact(username)
 
 
 def reads() -> list[Callable[[], object]]:
@@ -84,7 +85,9 @@ def _by_username() -> dict[str, Colleague]:
     accounts = (each for role in _ROLES for each in StaffAccount.by_role.query(role.value, limit=MOST))
     return {
         each.username: Colleague(
-            each.username, cut(each.display_name or each.username, LONGEST_NAME), Scope.of(each.scope or [])
+            each.username,
+            isolated(excerpt(each.display_name or each.username, LONGEST_NAME)),
+            Scope.of(each.scope or []),
         )
         for each in accounts
         if not each.disabled

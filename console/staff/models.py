@@ -3,8 +3,6 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
 
-from console.errors import StoreUnavailable
-from console.permissions import Role, Scope, Staff
 from console.schema.tables import TABLES
 from console.store.models import PlainListAttribute, StoreModel, TableMeta
 
@@ -17,7 +15,7 @@ class RoleIndex(GlobalSecondaryIndex["StaffAccount"]):
 
     class Meta:
         index_name = "role-index"
-        projection = IncludeProjection(list(TABLES["STAFF"].index("role-index").include))
+        projection = IncludeProjection(list(TABLES["STAFF"].indexes["role-index"].include))
 
     role = UnicodeAttribute(hash_key=True)
     username = UnicodeAttribute(range_key=True)
@@ -59,21 +57,6 @@ class StaffAccount(StoreModel):
     second_factor_at = UnicodeAttribute(null=True)
 
     by_role = RoleIndex()
-
-    def as_staff(self, session_id: str = "") -> Staff:
-        """The person as services and views see them. Raises `StoreUnavailable` for a role this version lacks."""
-        try:
-            role = Role(self.role)
-        except ValueError as error:
-            raise StoreUnavailable("Your account could not be read.") from error
-        return Staff(
-            username=self.username,
-            display_name=self.display_name or self.username,
-            role=role,
-            scope=Scope.of(self.scope or []),
-            time_zone=self.time_zone or "UTC",
-            session_id=session_id,
-        )
 
 
 class UsernameIndex(GlobalSecondaryIndex["StaffSession"]):

@@ -253,7 +253,7 @@ def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: A
     throttling.count(account.username, visit.address, browser=visit.known_as)
     correct, _outdated = passwords.verify(current, account.password_hash)
     if not correct:
-        actor = Actor.of(account.as_staff())
+        actor = Actor.of(Staff.of(account))
         result = f"{Result.FAILED}: wrong password"
         record_where_possible(TrailEntry(staff_trail(account.username), wanted, actor, result=result))
         raise WrongPassword("That is not your current password.")
@@ -275,7 +275,7 @@ def _apply_here(account: StaffAccount, session: StaffSession, actions: Sequence[
         writes.delete(session, condition=StaffSession.session_id.exists())
         writes.save(fresh)
 
-    accounts.apply(account, actions, action, {}, Actor.of(account.as_staff()), also=swap)
+    accounts.apply(account, actions, action, {}, Actor.of(Staff.of(account)), also=swap)
     return token
 
 

@@ -16,6 +16,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
 from console.errors import BadReference, Conflict, Invalid
+from console.permissions import Staff
 from console.staff import accounts, passwords
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
@@ -74,7 +75,7 @@ def redeem(code: str, password: str) -> StaffAccount:
     passwords.check_rules(password, account.username, account.display_name or "")
     actions = new_password(password)
     try:
-        return accounts.apply(account, actions, Action.PASSWORD_CHANGED, {"by": "link"}, Actor.of(account.as_staff()))
+        return accounts.apply(account, actions, Action.PASSWORD_CHANGED, {"by": "link"}, Actor.of(Staff.of(account)))
     except Conflict as error:
         raise Invalid(REFUSED) from error
 

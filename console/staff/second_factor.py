@@ -21,6 +21,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
 from console.errors import BadReference, StoreUnavailable
+from console.permissions import Staff
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
 from console.store.calls import ConditionFailed, TransactionRefused
@@ -210,7 +211,7 @@ def _use_recovery_code(account: StaffAccount, code: str) -> bool:
     if not sum(constant_time_compare(digest, each) for each in account.recovery_codes or ()):
         return False
     left = codes_left(account) - 1
-    actor = Actor.of(account.as_staff())
+    actor = Actor.of(Staff.of(account))
     entry = TrailEntry(staff_trail(account.username), Action.RECOVERY_CODE_USED, actor, payload={"codes_left": left})
     actions: list[UpdateAction] = [StaffAccount.recovery_codes.delete({digest})]
     is_unused = StaffAccount.username.exists() & StaffAccount.recovery_codes.contains(digest)

@@ -159,7 +159,7 @@ def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | Non
     if account is None or session is None or not is_valid(account, session, moment):
         return None
     must_add = bool(session.lacks_second_factor) and second_factor.is_required(account.role)
-    staff = replace(account.as_staff(session.session_id), must_add_second_factor=must_add)
+    staff = replace(Staff.of(account, session.session_id), must_add_second_factor=must_add)
     if is_activity:
         _touch(session, moment)
     return staff

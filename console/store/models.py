@@ -5,6 +5,7 @@ drift: what does not fit the declared type is noted, never raised, so that one b
 """
 
 import base64
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, ClassVar, Self, cast
@@ -15,11 +16,15 @@ from pynamodb.connection import TableConnection
 from pynamodb.connection.base import MetaTable
 from pynamodb.constants import LIST, MAP
 from pynamodb.exceptions import DoesNotExist
+from pynamodb.expressions.condition import Condition
 from pynamodb.models import Model
 
 from console.errors import NotFound, TableMissing
 from console.store.calls import table_name
 from console.store.connection import StoreTableConnection, call
+
+# DynamoDB JSON.
+Key = dict[str, dict[str, Any]]
 
 _serializer = TypeSerializer()
 
@@ -275,3 +280,35 @@ def version_of(item: dict[str, Any]) -> int:
     """Return which version of an item was read; 0 where there is none yet."""
     version = item.get("version")
     return version if isinstance(version, int) else 0
+
+
+def query(
+    model: type[ForeignModel],
+    partition: str,
+    condition: Condition | None = None,
+    *,
+    only: Condition | None = None,
+    limit: int,
+    index: str = "",
+    forward: bool = True,
+    start: Key | None = None,
+    attributes: Iterable[str] = (),
+    consistent: bool = False,
+) -> tuple[list[Key], Key | None]:
+    """One Query that looks at `limit` items at most: those, and where DynamoDB stopped (None at the end).
+
+    `condition` is on the sort key; `only` filters what was looked at.
+    """
+    pages = model.query(
+        partition,
+        condition,
+        only,
+        consistent_read=consistent,
+        index_name=index or None,
+        scan_index_forward=forward,
+        page_size=limit,
+        last_evaluated_key=start,
+        attributes_to_get=[name for name in dict.fromkeys(attributes) if name] or None,
+    ).page_iter
+    answer = next(pages)
+    return answer["Items"], answer.get("LastEvaluatedKey")

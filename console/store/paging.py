@@ -17,8 +17,8 @@ from pynamodb.expressions.condition import Condition
 from console import clock
 from console.refs import seal_cursor, unseal_cursor
 from console.schema.tables import TABLES
-from console.store.models import ForeignModel, key_of_item
-from console.store.streams import Candidate, Key, Stretch, key_names, query, read_on
+from console.store.models import ForeignModel, Key, key_of_item, query
+from console.store.streams import Candidate, Stretch, key_names, read_on
 
 M = TypeVar("M", bound=ForeignModel)
 
@@ -54,20 +54,20 @@ class PageSource(Generic[M]):
     def sort_attribute(self) -> str:
         """Name of the sort key of the table or index; "" where it has none."""
         spec = TABLES[self.model.Meta.table_key]
-        found = spec.index(self.index).range if self.index else spec.range
+        found = spec.indexes[self.index].range if self.index else spec.range
         return found.name if found else ""
 
     @property
     def partition_attribute(self) -> str:
         """Name of the partition key of the table or index."""
         spec = TABLES[self.model.Meta.table_key]
-        return spec.index(self.index).hash.name if self.index else spec.hash.name
+        return spec.indexes[self.index].hash.name if self.index else spec.hash.name
 
     @property
     def ttl_attribute(self) -> str:
         """Name of the TTL attribute; "" where the table has none or the index does not project it."""
         spec = TABLES[self.model.Meta.table_key]
-        projected = spec.index(self.index).include if self.index else ()
+        projected = spec.indexes[self.index].include if self.index else ()
         return spec.ttl if not projected or spec.ttl in projected else ""
 
     def bound_to(self, username: str) -> tuple[str, ...]:

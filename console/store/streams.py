@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from pynamodb.expressions.condition import Condition
-
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
 from console.store.models import ForeignModel
 
 T = TypeVar("T")
 
-Key = dict[str, dict[str, Any]]
 # Where a stream goes on: BEGINNING before its first, END behind its last, else whatever its reader understands; JSON
 # where it goes into a cursor.
 Place = Any
@@ -70,38 +67,6 @@ def read_on(read: Callable[[Place], Stretch[T]], start: Place, wanted: int, read
         if end is END or missing <= 0:
             break
     return Stretch(found, end)
-
-
-def query(
-    model: type[ForeignModel],
-    partition: str,
-    condition: Condition | None = None,
-    *,
-    only: Condition | None = None,
-    limit: int,
-    index: str = "",
-    forward: bool = True,
-    start: Key | None = None,
-    attributes: Iterable[str] = (),
-    consistent: bool = False,
-) -> tuple[list[Key], Key | None]:
-    """One Query that looks at `limit` items at most: those, and where DynamoDB stopped (None at the end).
-
-    `condition` is on the sort key; `only` filters what was looked at.
-    """
-    pages = model.query(
-        partition,
-        condition,
-        only,
-        consistent_read=consistent,
-        index_name=index or None,
-        scan_index_forward=forward,
-        page_size=limit,
-        last_evaluated_key=start,
-        attributes_to_get=[name for name in dict.fromkeys(attributes) if name] or None,
-    ).page_iter
-    answer = next(pages)
-    return answer["Items"], answer.get("LastEvaluatedKey")
 
 
 def key_names(model: type[ForeignModel], index: str = "") -> list[str]:

@@ -26,7 +26,7 @@ def check_receiver(intent: Intent, to: str) -> None:
     account = accounts.find(to)
     if account is None or account.username != to or account.disabled:
         raise Invalid(_CANNOT)
-    staff = account.as_staff()
+    staff = Staff.of(account)
     if not staff.can(Permission.HAND_OFF) or not staff.scope.covers_company(intent.company_id):
         raise Invalid(_CANNOT)
 

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from console import clock
 from console.errors import TableMissing
-from console.store.streams import query
+from console.store.models import query
 from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact
 from conversations.insight.identity import pseudonym_of

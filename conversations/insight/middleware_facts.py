@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from console import clock
 from console.audit.scoping import is_conversation_trail
-from console.store.streams import query
+from console.store.models import query
 from console.trail.actions import Result, outcome_of, reason_of
 from console.trail.models import AuditEntry
 from conversations.insight.facts import InsightFact

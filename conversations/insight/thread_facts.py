@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.store.connection import batch_get
-from console.store.models import ForeignModel
-from console.store.streams import query
+from console.store.models import ForeignModel, query
 from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact
 from conversations.insight.identity import pseudonym_of

@@ -112,7 +112,7 @@ def release_everything_of(username: str, actor: Actor) -> None:
     Its scope may have been narrowed since it took something, so every company of the registry is searched. Raises
     `StoreUnavailable` if something is left.
     """
-    staff = accounts.get(username).as_staff()
+    staff = Staff.of(accounts.get(username))
     anywhere = replace(staff, scope=replace(staff.scope, everything=True))
     companies = [company.company_id for company in companies_for(anywhere)]
     report = _release(username, actor, companies, THOROUGH_READS)

@@ -16,8 +16,9 @@ from console import clock
 from console.caching import cached_for
 from console.store.calls import parallel, table_name
 from console.store.connection import call
+from console.store.models import query
 from console.store.presence import index_ready
-from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, query, read_on
+from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, read_on
 from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex, Conversation, HandOffQueueIndex

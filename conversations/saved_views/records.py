@@ -1,11 +1,11 @@
-"""What a saved view is: filters of a list under a name, and whose it is. Records and errors; nothing here reads.
+"""What a saved view is: filters of a list under a name, and whose it is; and how saved views are read.
 
 Kept are filters with known names, listed values and ids, and nothing that can hold personal data. The same check reads
 what is stored, so that a view that drifted leads nowhere.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -13,15 +13,19 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from console.caching import cached_for
 from console.errors import BadReference, Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
+from console.store.calls import table_name
+from console.store.connection import call
+from console.store.models import items_of, plain_item, version_of
 from conversations.companies import check_lead
 from conversations.forms import HAND_OFFS, KNOWN, ORDERS, TASKS
 from conversations.queries import FAMILY
 from conversations.queue.form import TAB_LABELS, WAITS
 from conversations.queue.pages import NO_REASON
-from conversations.reading import CHANNELS, url_of, words
+from conversations.reading import CHANNELS, text_of, url_of, words
 from conversations.records import Family
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
@@ -240,3 +244,90 @@ def open_reference(reference: str) -> tuple[ViewOwner, str]:
     if owner.key != key or not view_id or bool(owner_id) is (owner.audience is Audience.ALL):
         raise BadReference
     return owner, view_id
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+# How many an owner has; how many of one's own are read, of companies that left the scope too; how many are shared.
+MOST, MOST_READ, MOST_SHARED = 50, 200, 500
+LONGEST_NAME = 60
+SECONDS = 10
+# Beside a lead's own views: which shared one they changed last. It sorts before every digest.
+CHANGED = "#changed"
+
+
+def views_for(staff: Staff) -> list[SavedView]:
+    """Return what a person sees, own ones first, by name. One Query; shared ones are `SECONDS` old at most.
+
+    Who changed a shared one sees that at once, in every worker. Raises the store's errors.
+    """
+    if staff.scope.is_empty:
+        return []
+    own, changed = read_own(staff)
+    found = [*_by_name(own), *shared_views(changed)]
+    return [each for each in found if each.is_for(staff)]
+
+
+def load(reference: str, staff: Staff) -> SavedView:
+    """Return the view of a sealed reference to somebody who may change it, strongly consistent.
+
+    Raises `SavedViewGone`, `NotFound`, `Forbidden`, and the store's errors.
+    """
+    owner, view_id = open_reference(reference)
+    owner.check_writer(staff)
+    key = {"pk": {"S": owner.partition}, "sk": {"S": view_id}}
+    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
+    found = _record(plain_item(answer["Item"]), owner) if "Item" in answer else None
+    if found is None or not found.is_for(staff):
+        raise SavedViewGone
+    return found
+
+
+def read_own(staff: Staff) -> tuple[list[SavedView], str]:
+    """A person's own views, whatever their scope, and which shared one they changed last."""
+    owner = ViewOwner(Audience.STAFF, staff.username)
+    items = items_of(owner.partition, MOST_READ, consistent=True)
+    changed = next((str(each.get("change", ""))[:32] for each in items if each["sk"] == CHANGED), "")
+    records = (_record(each, owner) for each in items if each["sk"] != CHANGED)
+    return [each for each in records if each is not None], changed
+
+
+@cached_for(SECONDS)
+def shared_views(changed: str) -> tuple[SavedView, ...]:
+    """Every shared view, by name; `changed`: what the reader changed last, which must be in it."""
+    return _by_name(read_shared())
+
+
+def read_shared() -> list[SavedView]:
+    """Every shared view, strongly consistent. Raises the store's errors."""
+    items = items_of(SHARED, MOST_SHARED, consistent=True)
+    return [found for each in items if (found := _record(each, _owner_of(each))) is not None]
+
+
+def _owner_of(item: Mapping[str, Any]) -> ViewOwner:
+    company_id = item.get("company_id")
+    return ViewOwner(Audience.ALL) if company_id is None else ViewOwner(Audience.COMPANY, str(company_id))
+
+
+def _by_name(views: Iterable[SavedView]) -> tuple[SavedView, ...]:
+    return tuple(sorted(views, key=lambda each: (each.name.casefold(), each.id)))
+
+
+def _record(item: Mapping[str, Any], owner: ViewOwner) -> SavedView | None:
+    """Read a stored view; None for one of no list that there is, and of nobody."""
+    try:
+        of = FilteredList(str(item.get("list", "")))
+    except ValueError:
+        return None
+    if owner == ViewOwner(Audience.COMPANY):
+        return None
+    stored = item.get("filters")
+    try:
+        filters = check(of, stored if isinstance(stored, dict) else {})
+    except Invalid:
+        filters = {}
+    if owner.audience is not Audience.STAFF and filters.get("company", "") != owner.id:
+        filters = {}
+    view_id = str(item["sk"])
+    name = text_of(item.get("name"), LONGEST_NAME) or view_id
+    return SavedView(owner, view_id, name, of, tuple(filters.items()), version_of(dict(item)))

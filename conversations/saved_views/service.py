@@ -1,4 +1,4 @@
-"""Saved views: a person's own, those of a company, and those for all; listed, saved, renamed and deleted.
+"""Saved views: a person's own, those of a company, and those for all; saved, renamed and deleted.
 
 Own ones are `pk = VIEWS#STAFF#{username}`; shared ones are all in `pk = VIEWS#SHARED`, so that a page reads those of
 every company in scope at once. `sk` is a digest of owner and name: an owner has each name once (data model, section 1).
@@ -6,17 +6,15 @@ Whoever may see a company sees what is shared for it; leads write these, those f
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from console.caching import cached_for
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import TransactionRefused, table_name
 from console.store.connection import call
-from console.store.models import items_of, plain_item, version_of
 from console.trail.actions import Action
 from console.trail.recording import (
     SYSTEM_TRAIL,
@@ -29,109 +27,24 @@ from console.trail.recording import (
     staff_trail,
 )
 from conversations import companies, groups
-from conversations.reading import text_of
 from conversations.saved_views.records import (
+    CHANGED,
+    LONGEST_NAME,
+    MOST,
+    MOST_READ,
+    MOST_SHARED,
     NEEDED,
-    SHARED,
     Audience,
     FilteredList,
     SavedView,
     SavedViewChanged,
-    SavedViewGone,
     ViewNameTaken,
     ViewOwner,
     check,
-    open_reference,
+    read_own,
+    read_shared,
+    shared_views,
 )
-
-# How many an owner has; how many of one's own are read, of companies that left the scope too; how many are shared.
-MOST, MOST_READ, MOST_SHARED = 50, 200, 500
-LONGEST_NAME = 60
-SECONDS = 10
-# Beside a lead's own views: which shared one they changed last. It sorts before every digest.
-_CHANGED = "#changed"
-
-
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
-def views_for(staff: Staff) -> list[SavedView]:
-    """Return what a person sees, own ones first, by name. One Query; shared ones are `SECONDS` old at most.
-
-    Who changed a shared one sees that at once, in every worker. Raises the store's errors.
-    """
-    if staff.scope.is_empty:
-        return []
-    own, changed = _read_own(staff)
-    found = [*_by_name(own), *_shared(changed)]
-    return [each for each in found if each.is_for(staff)]
-
-
-def load(reference: str, staff: Staff) -> SavedView:
-    """Return the view of a sealed reference to somebody who may change it, strongly consistent.
-
-    Raises `SavedViewGone`, `NotFound`, `Forbidden`, and the store's errors.
-    """
-    owner, view_id = open_reference(reference)
-    owner.check_writer(staff)
-    key = {"pk": {"S": owner.partition}, "sk": {"S": view_id}}
-    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
-    found = _record(plain_item(answer["Item"]), owner) if "Item" in answer else None
-    if found is None or not found.is_for(staff):
-        raise SavedViewGone
-    return found
-
-
-def _read_own(staff: Staff) -> tuple[list[SavedView], str]:
-    """A person's own views, whatever their scope, and which shared one they changed last."""
-    owner = ViewOwner(Audience.STAFF, staff.username)
-    items = items_of(owner.partition, MOST_READ, consistent=True)
-    changed = next((str(each.get("change", ""))[:32] for each in items if each["sk"] == _CHANGED), "")
-    records = (_record(each, owner) for each in items if each["sk"] != _CHANGED)
-    return [each for each in records if each is not None], changed
-
-
-@cached_for(SECONDS)
-def _shared(changed: str) -> tuple[SavedView, ...]:
-    """Every shared view, by name; `changed`: what the reader changed last, which must be in it."""
-    return _by_name(_read_shared())
-
-
-def _read_shared() -> list[SavedView]:
-    items = items_of(SHARED, MOST_SHARED, consistent=True)
-    return [found for each in items if (found := _record(each, _owner_of(each))) is not None]
-
-
-def _owner_of(item: Mapping[str, Any]) -> ViewOwner:
-    company_id = item.get("company_id")
-    return ViewOwner(Audience.ALL) if company_id is None else ViewOwner(Audience.COMPANY, str(company_id))
-
-
-def _by_name(views: Iterable[SavedView]) -> tuple[SavedView, ...]:
-    return tuple(sorted(views, key=lambda each: (each.name.casefold(), each.id)))
-
-
-def _record(item: Mapping[str, Any], owner: ViewOwner) -> SavedView | None:
-    """Read a stored view; None for one of no list that there is, and of nobody."""
-    try:
-        of = FilteredList(str(item.get("list", "")))
-    except ValueError:
-        return None
-    if owner == ViewOwner(Audience.COMPANY):
-        return None
-    stored = item.get("filters")
-    try:
-        filters = check(of, stored if isinstance(stored, dict) else {})
-    except Invalid:
-        filters = {}
-    if owner.audience is not Audience.STAFF and filters.get("company", "") != owner.id:
-        filters = {}
-    view_id = str(item["sk"])
-    name = text_of(item.get("name"), LONGEST_NAME) or view_id
-    return SavedView(owner, view_id, name, of, tuple(filters.items()), version_of(dict(item)))
-
-
-# --- Writing ----------------------------------------------------------------------------------------------------------
 
 
 def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, *, shared: bool) -> SavedView:
@@ -147,7 +60,7 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
         owner = ViewOwner(Audience.COMPANY, company_id) if company_id else ViewOwner(Audience.ALL)
     owner.check_writer(staff)
     view = SavedView(owner, _id_of(owner, name), name, of, tuple(kept.items()))
-    known = _read_own(staff)[0] if owner.audience is Audience.STAFF else _read_shared()
+    known = read_own(staff)[0] if owner.audience is Audience.STAFF else read_shared()
     if (there := next((each for each in known if each.id == view.id), None)) is not None:
         if (there.of, there.filters) != (of, view.filters):
             raise ViewNameTaken
@@ -254,8 +167,8 @@ def _note_change(owner: ViewOwner, staff: Staff) -> None:
     """After a change of what is shared, its author reads it anew in every worker; if this fails, some seconds later."""
     if owner.audience is Audience.STAFF:
         return
-    _shared.cache_clear()
+    shared_views.cache_clear()
     key = ViewOwner(Audience.STAFF, staff.username).partition
-    item = {"pk": {"S": key}, "sk": {"S": _CHANGED}, "change": {"S": new_action_id()}}
+    item = {"pk": {"S": key}, "sk": {"S": CHANGED}, "change": {"S": new_action_id()}}
     with suppress(ConsoleError):
         call("PutItem", TableName=table_name("CONSOLE"), Item=item)

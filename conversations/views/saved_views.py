@@ -18,7 +18,7 @@ from console.permissions import Permission, Staff
 from console.trees import isolated
 from conversations.companies import names_for
 from conversations.queue.form import QueueForm
-from conversations.saved_views import service
+from conversations.saved_views import records, service
 from conversations.saved_views.records import (
     NEEDED,
     Audience,
@@ -43,7 +43,7 @@ class ViewNameForm(forms.Form):
     """The name of a view."""
 
     name = forms.CharField(
-        max_length=service.LONGEST_NAME,
+        max_length=records.LONGEST_NAME,
         error_messages={"required": "Enter a name."},
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
@@ -81,7 +81,7 @@ def menu_of(
     here = given(of, here)
     kept = _with_only_company(of, here, names, staff)
     try:
-        found = [each for each in service.views_for(staff) if each.of is of and each.url]
+        found = [each for each in records.views_for(staff) if each.of is of and each.url]
     except ConsoleError:
         found = []
     rows = [
@@ -153,7 +153,7 @@ def index(request: StaffRequest) -> HttpResponse:
     staff, names = request.staff, names_for(request.staff)
     can_write = not read_only_reason()
     rows = []
-    for each in service.views_for(staff):
+    for each in records.views_for(staff):
         may_change = can_write and each.owner.may_write(staff)
         change_url = reverse("saved-view-change", args=[each.reference]) if may_change else ""
         rows.append(_row(each, names) | {"change_url": change_url})
@@ -203,7 +203,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Rename a view, or delete it. A form sent twice acts once; a lost race leaves what was typed."""
     staff, back = request.staff, reverse("saved-views")
     try:
-        view = service.load(ref, staff)
+        view = records.load(ref, staff)
     except SavedViewGone as gone:
         if request.method != "POST":
             raise

@@ -26,6 +26,8 @@ from types import CodeType, FrameType
 from typing import Any
 from unittest import mock
 
+from console.permissions import Staff
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,7 +98,7 @@ def requests_of(store: Any) -> Mapping[str, tuple[Prepare, Prepare]]:
 
     def take_over(purpose: str) -> Ask:
         address = reverse("conversation-hand-off", args=[ref(ours, purpose)])
-        forms = hand_offs(ours, scenario.people["agent"].as_staff())
+        forms = hand_offs(ours, Staff.of(scenario.people["agent"]))
         form = next(form for url, form in forms if url == address)
         return lambda: agent.post(address, form)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from console.clock import to_epoch, to_iso
+from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.reading import reference_of
@@ -156,7 +157,7 @@ def replies(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str,
     key = side.keys["admin's" if by.role == "admin" else "mine"]
     sealed = reference_of(*key)
     rows = {state: seal_data("sent reply", [partition_of(*key), _position(side.name, state)]) for state in WRITTEN_AT}
-    form = {"reply": seal_form(*key, by.as_staff())}
+    form = {"reply": seal_form(*key, Staff.of(by))}
     found: dict[str, tuple[str, dict[str, Any]]] = {
         "conversation-reply": (sealed, {**form, "text": "It is on its way."}),
         "conversation-reply-undo": (sealed, {"reply": rows["queued"]}),

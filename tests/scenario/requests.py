@@ -151,7 +151,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         "queue-selected": [(reverse("queue-selected"), {**_selected(side, by, "to select"), "do": "take"})],
         "queue-selected-give": [(reverse("queue-selected-give"), _given(side, by))],
         "conversations-export": [
-            (url, {"format": ("csv", "jsonl")[number % 2]}) for number, url in enumerate(_exports(side, by.as_staff()))
+            (url, {"format": ("csv", "jsonl")[number % 2]}) for number, url in enumerate(_exports(side, Staff.of(by)))
         ],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],
         "conversation-find": [
@@ -162,7 +162,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
             ),
             (reverse("conversation-find"), {"look": "id", "conversation_id": side.conversation_id}),
         ],
-        "conversation-hand-off": hand_offs(side, by.as_staff()),
+        "conversation-hand-off": hand_offs(side, Staff.of(by)),
         "conversation-reveal": [(reverse("conversation-reveal", args=[side.conversation_ref]), {})],
     }
     for route in LOOK_UPS:
@@ -174,7 +174,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
 def _selected(side: Side, by: StaffAccount, purpose: str) -> dict[str, Any]:
     """Two rows of the queue as their checkboxes send them, and the tab."""
     items = [Conversation.get(*side.keys[each], consistent_read=True) for each in (purpose, f"{purpose} too")]
-    tokens = [row_token(each, hand_off_of(each), by.as_staff()) for each in items]
+    tokens = [row_token(each, hand_off_of(each), Staff.of(by)) for each in items]
     return {"selected": tokens, "in": seal_list_context({"list": "queue", "tab": "waiting", "filters": {}})}
 
 
@@ -315,7 +315,7 @@ def _anchor(side: Side) -> str:
 
 def _seeing_all(account: StaffAccount) -> Staff:
     """The person as cursors know them; what they may see is what the tests are about."""
-    return replace(account.as_staff(), scope=Scope(everything=True))
+    return replace(Staff.of(account), scope=Scope(everything=True))
 
 
 def _with(url: str, **query: str) -> str:

@@ -124,7 +124,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount) -> dict[str, list[Po
     Those of one's own second factor succeed in the order of the routes: set up, renewed codes, removed.
     """
     soon = clock.now() + timedelta(seconds=second_factor.STEP_SECONDS)
-    pending = own.begin_set_up(by.as_staff())
+    pending = own.begin_set_up(Staff.of(by))
     careful, again = _account(side, "careful"), {"current_password": PASSWORD}
     begun = refs.seal(SECOND_STEP, careful, "1", str(clock.to_epoch(clock.now())))
     actions = {name: [_asked_first(name, _account(side, purpose))] for name, purpose in ACCOUNT_ACTIONS.items()}

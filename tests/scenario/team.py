@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console import clock
+from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.attention.levels import COMPANY, partition_of
@@ -136,7 +137,7 @@ def _destination(route: str, side: Side, which: str = "destination") -> str:
 def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """What is saved, and one conversation given to a colleague."""
     item = Conversation.get(*side.keys["email"], consistent_read=True)
-    token = seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off_of(item)), by.as_staff())
+    token = seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off_of(item)), Staff.of(by))
     give = {"token": token, "receiver": f"colleague:{side.username}", "why": "knows the case"}
     groups = reverse("agent-groups", args=[side.company_id])
     return {

@@ -17,7 +17,7 @@ from console.permissions import Staff
 from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.store.calls import parallel
-from console.store.streams import query
+from console.store.models import query
 from console.trail.models import AuditEntry
 from console.trees import text_of
 

@@ -15,7 +15,7 @@ from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact, without_names
 from console.store.calls import parallel
-from console.store.streams import query
+from console.store.models import query
 from console.trail.models import AuditEntry
 from console.trees import tail, text_of
 

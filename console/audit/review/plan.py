@@ -20,9 +20,10 @@ from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
+from console.store.models import query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
-from console.store.streams import Candidate, Keyset, Place, Stream, Stretch, query
+from console.store.streams import Candidate, Keyset, Place, Stream, Stretch
 from console.trail.actions import HAND_OFF_PREFIX, Action
 from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
 from console.trail.recording import staff_trail

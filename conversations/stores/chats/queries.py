@@ -14,9 +14,8 @@ from pynamodb.expressions.condition import Condition
 
 from console import clock
 from console.store.connection import batch_get
-from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, ForeignModel, fits
+from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, ForeignModel, Key, fits, query
 from console.store.presence import has_known_key, table_keys
-from console.store.streams import Key, query
 from conversations.stores.chats.keys import is_usable
 from conversations.stores.chats.models import (
     PROMPT,

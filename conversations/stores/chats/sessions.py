@@ -13,9 +13,8 @@ from console import clock
 from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
-from console.store.models import key_of_item
+from console.store.models import Key, key_of_item
 from console.store.paging import RESTARTED
-from console.store.streams import Key
 from console.templatetags.components import dated
 from console.trees import Fact, distance
 from conversations.stores.chats import queries

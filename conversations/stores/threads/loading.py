@@ -14,9 +14,9 @@ from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import beside, parallel
 from console.store.connection import batch_get
-from console.store.models import SORT_KEY_BYTES, fits
+from console.store.models import SORT_KEY_BYTES, fits, query
 from console.store.presence import index_absent
-from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, merge, query, read_on
+from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, merge, read_on
 from console.trees import text_of
 from conversations.stores.adapter import ListParameters
 from conversations.stores.threads.keys import END_OF_KEYS, MESSAGES, ThreadKey, key_of, sort_key_of

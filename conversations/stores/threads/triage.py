@@ -14,7 +14,7 @@ from console.errors import ConsoleError
 from console.permissions import Staff
 from console.redaction import excerpt
 from console.store.calls import parallel
-from console.store.streams import query
+from console.store.models import query
 from console.templatetags.components import dated
 from console.trees import text_of
 from conversations.stores.records import Cell, Listing, RecordRow, a_record

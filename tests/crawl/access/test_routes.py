@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
-from console.permissions import ROLE_PERMISSIONS, Role
+from console.permissions import ROLE_PERMISSIONS, Role, Staff
 from tests.crawl.access.conftest import NOBODY
 from tests.crawl.access.routes import BY_NAME, METHODS, PUBLIC, ROUTES, SIGNED_IN, Route
 from tests.people import COMPANY, signed_in
@@ -92,7 +92,7 @@ class Requests:
         self.urls, self.posts = urls(side, scenario, by), posts(side, scenario, by)
         if not self.posts["conversation-hand-off"]:
             # Who may not hand off has no such forms: they try a colleague's.
-            self.posts["conversation-hand-off"] = hand_offs(side, agent.as_staff())
+            self.posts["conversation-hand-off"] = hand_offs(side, Staff.of(agent))
 
     def of(self, route: Route, method: str) -> tuple[str, dict]:
         """What to ask for; a method that the route does not take is tried on an address that exists."""

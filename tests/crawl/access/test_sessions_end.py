@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 from console import clock, refs
-from console.permissions import Role
+from console.permissions import Role, Staff
 from console.staff import accounts, own, password_links, second_factor, services, session_list, sessions
 from console.staff.models import StaffAccount
 from console.trail.recording import COMMAND_LINE
@@ -79,7 +79,7 @@ class Scene:
 
     def set_up(self) -> dict[str, str]:
         """The form that switches a second factor on."""
-        begun = own.begin_set_up(self.account().as_staff())
+        begun = own.begin_set_up(Staff.of(self.account()))
         return {"pending": begun.pending, "code": pyotp.TOTP(begun.key).now(), "current_password": PASSWORD}
 
     def with_second_factor(self) -> "Scene":
@@ -201,7 +201,7 @@ def test_a_copied_cookie_is_dead_on_the_very_next_request(store, scenario, scene
     for ending, end in kind.items():
         scene = scenes()
         other_token = scene.other.cookies[NAME].value
-        take = seal_intent(intent_for(HandOffAction.TAKE, waiting, hand_off_of(waiting)), scene.account().as_staff())
+        take = seal_intent(intent_for(HandOffAction.TAKE, waiting, hand_off_of(waiting)), Staff.of(scene.account()))
         forms = {
             f"/conversations/{reference_of(*scenario.ours.keys['waiting'])}/hand-off/": {"intent": take},
             f"{page}reveal/": {},

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from console import clock, middleware
+from console.permissions import Staff
 from console.refs import seal
 from console.trail import recording
 from conversations.handoff import actions
@@ -282,7 +283,7 @@ def changed(store, before) -> set[str]:
 @pytest.mark.parametrize("role", ["agent", "onboarding", "admin"])
 def test_forms_about_another_company_are_answered_as_those_about_nothing(store, role):
     here = scene(store, role)
-    pairs, staff = known_pairs(here.theirs), here.account.as_staff()
+    pairs, staff = known_pairs(here.theirs), Staff.of(here.account)
     before = stored(store)
     asked = 0
     for route, forms in posts(here.theirs, here.scenario, by=here.account).items():
@@ -304,7 +305,7 @@ def test_forms_about_another_company_are_answered_as_those_about_nothing(store, 
 def test_a_reference_and_a_form_of_two_conversations_do_nothing(store):
     here = scene(store, "agent")
     before = stored(store)
-    staff = here.account.as_staff()
+    staff = Staff.of(here.account)
     theirs, ours = hand_offs(here.theirs, staff), hand_offs(here.ours, staff)
     mixed = [(url, form) for (url, _), (_, form) in zip(theirs * 3, ours, strict=False)]
     mixed += [(url, form) for (url, _), (_, form) in zip(ours, theirs * 3, strict=False)]

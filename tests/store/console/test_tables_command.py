@@ -133,7 +133,7 @@ def test_a_key_of_another_type_is_said(bare_store):
         (
             {
                 "ProjectionType": "INCLUDE",
-                "NonKeyAttributes": ["x", *TABLES["CONVERSATIONS"].index("conversation-id-index").include],
+                "NonKeyAttributes": ["x", *TABLES["CONVERSATIONS"].indexes["conversation-id-index"].include],
             },
             True,
         ),

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.permissions import Scope
+from console.permissions import Scope, Staff
 from conversations import presence
 from conversations.presence import Present, tell, token_for, words_of
 from tests import faults
@@ -67,7 +67,7 @@ def test_a_token_of_a_company_that_is_no_longer_in_scope_tells_nothing(store):
 @pytest.mark.parametrize("operation", ["PutItem", "Query"])
 def test_a_failure_costs_the_line_and_not_the_poll(store, operation):
     account = member()
-    browser, token = signed_in(account), token_for(REFERENCE, COMPANY, account.as_staff())
+    browser, token = signed_in(account), token_for(REFERENCE, COMPANY, Staff.of(account))
     with faults.fail_before(operation, table_key="CONSOLE", where=lambda request: "PRESENCE#" in str(request)):
         answer = browser.get("/queue/count/", {"reading": token})
     assert answer.json()["here"] == ""

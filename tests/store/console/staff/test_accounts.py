@@ -8,7 +8,7 @@ import pytest
 
 from console import clock
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
-from console.permissions import Role
+from console.permissions import Role, Staff
 from console.staff import accounts, password_links, passwords, services
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
@@ -174,7 +174,7 @@ def test_invited_person_gets_in_only_with_the_password_of_the_link(store, client
     )
     password_links.redeem(code, PASSWORD)
     assert client.post("/sign-in/", {"username": "new.person", "password": PASSWORD}).status_code == 302
-    assert account.as_staff().role is Role.AGENT
+    assert Staff.of(account).role is Role.AGENT
 
 
 def test_invitation_to_a_taken_name_changes_nothing(store, agent):

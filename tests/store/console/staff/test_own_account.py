@@ -33,14 +33,14 @@ def _still(later) -> None:
 @pytest.fixture
 def person(agent) -> Staff:
     """The agent, signed in, as the pages hand them to services."""
-    return agent.as_staff(begin(agent))
+    return Staff.of(agent, begin(agent))
 
 
 @pytest.fixture
 def guarded(person) -> Staff:
     """The same with a second factor."""
     token, _codes = set_up(person)
-    return accounts.get(person.username).as_staff(sessions.read_token(token).session_id)
+    return Staff.of(accounts.get(person.username), sessions.read_token(token).session_id)
 
 
 def code_of(key: str) -> str:
@@ -97,7 +97,7 @@ def prepared(has_factor: bool, person: Staff) -> Staff:
     if not has_factor:
         return person
     token, _codes = set_up(person)
-    return accounts.get(person.username).as_staff(sessions.read_token(token).session_id)
+    return Staff.of(accounts.get(person.username), sessions.read_token(token).session_id)
 
 
 def test_new_password_replaces_the_old_one_and_links_to_set_another(store, person):
@@ -132,7 +132,7 @@ def test_other_browsers_and_copies_of_the_cookie_are_out_and_this_one_goes_on(
 
 def test_renewed_session_lasts_no_longer_than_the_old_one(store, agent, later):
     later(stands=True)
-    person = agent.as_staff(begin(agent))
+    person = Staff.of(agent, begin(agent))
     before = store.get("STAFF_SESSIONS", session_id=person.session_id)
     later(minutes=50)
     token = own.end_other_sessions(person)
@@ -235,7 +235,7 @@ def test_key_can_be_shown_again_and_is_good_for_a_quarter_of_an_hour(store, pers
 )
 def test_key_of_another_account_or_junk_is_refused(store, person, junk):
     services.create("tom.becker", PASSWORD, role=Role.AGENT, actor=ADMIN)
-    for pending in (junk, own.begin_set_up(accounts.get("tom.becker").as_staff()).pending):
+    for pending in (junk, own.begin_set_up(Staff.of(accounts.get("tom.becker"))).pending):
         with pytest.raises(own.SetUpOver):
             own.finish_set_up(person, pending, "123456", PASSWORD, visit=HERE)
 
@@ -267,7 +267,7 @@ def test_removed_second_factor_leaves_nothing_behind(store, guarded):
 )
 def test_accounts_of_the_company_sign_in_have_no_password_and_no_second_factor(store, change):
     account = services.create_for_company_sign_in("olga.novak", role=Role.AGENT, actor=ADMIN)
-    person = account.as_staff(begin(account))
+    person = Staff.of(account, begin(account))
     for applies in (change, own.check_applicable):
         with pytest.raises(own.NotApplicable, match="company"):
             applies(person)
@@ -278,7 +278,7 @@ def test_changes_that_do_not_fit_the_second_factor_are_told(store, guarded):
         set_up(guarded)
     remove(guarded)
     [session] = sessions.running(accounts.get("amira.haddad"))
-    person = accounts.get("amira.haddad").as_staff(session.session_id)
+    person = Staff.of(accounts.get("amira.haddad"), session.session_id)
     for change in (renew, remove):
         with pytest.raises(own.NotApplicable, match="has no second factor"):
             change(person)
@@ -481,7 +481,7 @@ def test_own_record_names_the_scope_and_says_how_one_signs_in(store, person, gua
 
 def test_long_scope_is_cut_with_words(store, agent):
     store.update("STAFF", {"username": "amira.haddad"}, scope=[f"ci-{number:03}" for number in range(25)])
-    mine = own_record.load(accounts.get("amira.haddad").as_staff())
+    mine = own_record.load(Staff.of(accounts.get("amira.haddad")))
     assert (len(mine.scope), mine.scope[-1]) == (21, "and 5 more")
 
 

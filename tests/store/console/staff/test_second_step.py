@@ -9,6 +9,7 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import clock, refs
+from console.permissions import Staff
 from console.staff import second_factor, services, sessions
 from console.staff.models import StaffAccount
 from console.trail.recording import staff_trail
@@ -90,7 +91,7 @@ def test_second_step_leads_only_to_paths_of_this_console(client, code):
 
 
 def test_previous_session_of_the_browser_ends_with_the_second_step_not_before(store, agent, client, code):
-    services.create("tom.becker", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    services.create("tom.becker", PASSWORD, role=Staff.of(agent).role, actor=ADMIN)
     client.post("/sign-in/", {"username": "tom.becker", "password": PASSWORD})
     earlier, csrf = client.cookies["session"].value, client.cookies["csrf"].value
     pending = first_step(client)

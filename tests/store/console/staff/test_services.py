@@ -5,7 +5,7 @@ import json
 import pytest
 
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
-from console.permissions import Role
+from console.permissions import Role, Staff
 from console.staff import accounts, password_links, services
 from console.trail.recording import staff_trail
 from tests import faults
@@ -56,7 +56,7 @@ def test_new_account_is_stored_with_its_trail_entry_in_one_write(store):
 def test_scope_is_empty_unless_given(store):
     services.create("new.person", PASSWORD, role=Role.ADMIN, actor=ADMIN)
     assert store.get("STAFF", username="new.person")["scope"] == []
-    assert accounts.get("new.person").as_staff().scope.is_empty
+    assert Staff.of(accounts.get("new.person")).scope.is_empty
 
 
 @pytest.mark.parametrize("username", ["platform", "Command-Line", "unknown", "visitor", "system", "middleware"])

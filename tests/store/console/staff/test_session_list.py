@@ -4,6 +4,7 @@ import pytest
 
 from console import clock, refs
 from console.errors import NotFound, StoreUnavailable, TableMissing
+from console.permissions import Staff
 from console.staff import accounts, services, session_list, sessions
 from console.staff.models import StaffSession
 from console.trail.actions import Action
@@ -14,7 +15,7 @@ from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 def begin(account, browser: str = "Firefox on Linux", **options) -> str:
     """The key of a new session."""
-    entry = build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
+    entry = build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, Actor.of(Staff.of(account))), clock.now())
     token = sessions.start(account, entry, user_agent=browser, **options)
     return sessions.read_token(token).session_id
 
@@ -37,7 +38,7 @@ def test_sessions_say_browser_way_and_times_and_which_one_asks(store, agent, lat
 
 
 def test_sessions_that_hold_no_more_and_those_of_others_are_left_out(store, agent, later):
-    colleague = services.create("tom.becker", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    colleague = services.create("tom.becker", PASSWORD, role=Staff.of(agent).role, actor=ADMIN)
     begin(colleague)
     begin(agent)
     later(minutes=61)

@@ -5,7 +5,7 @@ from django.test import Client
 
 from console import clock, refs
 from console.errors import StoreUnavailable, Throttled
-from console.permissions import Role
+from console.permissions import Role, Staff
 from console.staff import services, sessions
 from console.store.calls import budget
 from console.trail.actions import Action
@@ -15,7 +15,7 @@ from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 
 def start(account, **options) -> str:
-    actor = Actor.of(account.as_staff())
+    actor = Actor.of(Staff.of(account))
     return sessions.start(
         account, build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, actor), clock.now()), **options
     )

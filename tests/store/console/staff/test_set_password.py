@@ -7,7 +7,7 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import refs
-from console.permissions import Role
+from console.permissions import Role, Staff
 from console.staff import accounts, password_links, passwords, services, sessions
 from console.trail.recording import staff_trail
 from tests import faults
@@ -253,4 +253,4 @@ def _entry(agent):
     from console.trail.actions import Action
     from console.trail.recording import Actor, TrailEntry, build
 
-    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(Staff.of(agent))), clock.now())

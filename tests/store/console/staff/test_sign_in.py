@@ -14,6 +14,7 @@ from django.views.debug import ExceptionReporter
 
 from console import clock, refs
 from console import settings as console_settings
+from console.permissions import Staff
 from console.staff import authentication, passwords, services, sessions
 from console.trail.recording import staff_trail
 from tests import faults
@@ -61,9 +62,9 @@ def test_table_holds_no_token_and_no_password(store, agent, client, sign_in):
 
 
 def test_unknown_name_wrong_password_and_disabled_account_look_and_cost_the_same(store, agent, client, monkeypatch):
-    services.create("gone.person", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    services.create("gone.person", PASSWORD, role=Staff.of(agent).role, actor=ADMIN)
     services.disable("gone.person", actor=ADMIN)
-    role = agent.as_staff().role
+    role = Staff.of(agent).role
     services.create_for_company_sign_in("company.person", role=role, actor=ADMIN)
     services.invite("invited.person", role=role, actor=ADMIN)
     # A password that was there before the account went over to the company's sign-in.
@@ -222,7 +223,7 @@ def test_cookie_that_names_the_browser_says_nothing_and_opens_nothing(store, age
 
 def test_known_browser_gets_no_attempts_of_its_own_at_another_name(store, agent, client, sign_in, settings):
     settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 2
-    services.create("tom.becker", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    services.create("tom.becker", PASSWORD, role=Staff.of(agent).role, actor=ADMIN)
     form = {"username": "tom.becker", "password": "no"}
     assert [Client().post("/sign-in/", form).status_code for _ in range(3)] == [422, 422, 429]
     sign_in(client)
@@ -476,7 +477,7 @@ def test_crash_report_of_sign_in_hides_the_password(store, agent, client, monkey
 
 
 def test_old_session_of_another_account_in_the_same_browser_ends(store, agent, client, sign_in):
-    services.create("tom.becker", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    services.create("tom.becker", PASSWORD, role=Staff.of(agent).role, actor=ADMIN)
     first = sign_in(client)
     client.post("/sign-in/", {"username": "tom.becker", "password": PASSWORD})
     assert client.get("/").content == b"home of tom.becker"
@@ -489,7 +490,7 @@ def _entry(agent):
     from console.trail.actions import Action
     from console.trail.recording import Actor, TrailEntry, build
 
-    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(Staff.of(agent))), clock.now())
 
 
 def test_who_comes_when_too_many_sign_in_is_told_so_and_loses_no_attempt(store, agent, client, monkeypatch, settings):

@@ -5,7 +5,7 @@ import pytest
 from console.errors import BadReference, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role, Scope
 from console.refs import seal
-from conversations.saved_views import service
+from conversations.saved_views import records, service
 from conversations.saved_views.records import (
     REFERENCE,
     SHARED,
@@ -13,8 +13,10 @@ from conversations.saved_views.records import (
     SavedViewChanged,
     SavedViewGone,
     ViewNameTaken,
+    load,
+    views_for,
 )
-from conversations.saved_views.service import delete, load, rename, save, views_for
+from conversations.saved_views.service import delete, rename, save
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY
 from tests.support.conversations.handoff.kit import ADMIN, conversation, staff
@@ -88,10 +90,10 @@ def test_the_same_name_again_is_told_and_the_same_view_again_is_no_error(store):
 
 def test_two_forms_sent_at_once_save_one_view(store):
     """The second reads before the first has written."""
-    seen = service._read_own(ANA)
+    seen = records.read_own(ANA)
     own()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(service, "_read_own", lambda _: seen)
+        patch.setattr(service, "read_own", lambda _: seen)
         with pytest.raises(ViewNameTaken):
             own(filters=WAITING_SMS | {"waited": "1h"})
     assert len(stored(store)) == 1
@@ -239,11 +241,11 @@ def test_what_a_lead_changes_shows_at_once_to_them_in_every_worker(store):
     assert names(LEAD) == names(BEN) == []
     # Another worker's cache is not dropped.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(service._shared, "cache_clear", lambda: None)
+        patch.setattr(records.shared_views, "cache_clear", lambda: None)
         save("Cucumber", QUEUE, OF_COMPANY, LEAD, shared=True)
     assert names(LEAD) == ["Cucumber"]
     assert names(BEN) == []
-    service._shared.cache_clear()
+    records.shared_views.cache_clear()
     assert names(BEN) == ["Cucumber"]
 
 
@@ -289,7 +291,7 @@ def test_hostile_items_break_nothing_and_lead_nowhere(store, person):
     found = views_for(person)
     assert found
     for each in found:
-        assert len(each.name) <= service.LONGEST_NAME
+        assert len(each.name) <= records.LONGEST_NAME
         assert "447700900123" not in each.name + each.url
         assert each.url == "" or each.url.startswith(("/queue/?", "/conversations/"))
         assert each.reference

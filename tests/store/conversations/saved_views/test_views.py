@@ -8,9 +8,9 @@ import pytest
 from console.errors import StoreUnavailable
 from console.middleware import POLL_HEADER
 from console.permissions import Staff
-from conversations.saved_views import service
-from conversations.saved_views.records import FilteredList, SavedView
-from conversations.saved_views.service import save, views_for
+from conversations.saved_views import records, service
+from conversations.saved_views.records import FilteredList, SavedView, views_for
+from conversations.saved_views.service import save
 from conversations.views import saved_views
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, conversation, staff
@@ -101,7 +101,7 @@ def test_lists_show_views_of_their_company_and_the_companies_page_shows_all(agen
 def test_a_poll_of_the_queue_reads_no_views(store, agent, monkeypatch, headers):
     agent.post(SAVE, {"name": "Mine"})
     asked: list[Staff] = []
-    monkeypatch.setattr(service, "views_for", lambda staff: asked.append(staff) or [])
+    monkeypatch.setattr(records, "views_for", lambda staff: asked.append(staff) or [])
     assert agent.get("/queue/", headers=headers).status_code == 200
     assert asked == []
     agent.get("/queue/")
@@ -114,7 +114,7 @@ def test_a_failure_costs_the_links_and_not_the_queue(agent, monkeypatch):
     def fail(_: Staff) -> list[SavedView]:
         raise StoreUnavailable
 
-    monkeypatch.setattr(service, "views_for", fail)
+    monkeypatch.setattr(records, "views_for", fail)
     answer = agent.get(QUEUE_URL)
     assert answer.status_code == 200
     assert links(answer) == {}

@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from console import clock
 from console.redaction import redact
+from console.redaction.masks import FULL_MASK
+from console.refs import keyed_pseudonym
 
 # Deeper levels are shown as one line of text; more nodes are counted, not shown. Nobody reads further in a page.
 MAX_DEPTH = 10
@@ -183,3 +185,44 @@ def isolated(text: str) -> str:
 def spelled_out(json_text: str) -> str:
     """Escape the reordering controls in JSON text, which means the same: shown raw, they would reorder it."""
     return _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", json_text)
+
+
+# --- Values as services write them ------------------------------------------------------------------------------------
+
+
+def is_code_name(text: str) -> bool:
+    """Whether text is one word of letters, digits, dashes and underscores: `need_order_number`."""
+    return text.replace("_", "").replace("-", "").isalnum()
+
+
+def format_code_name(text: str) -> str:
+    """A name in code without its underscores, and other text as it is, redacted.
+
+    Redacted even if it was before: with blanks, what was a name in code may be a number.
+    """
+    return redact(text.replace("_", " ").strip() if is_code_name(text) else text)
+
+
+def share_of(value: Any) -> Decimal | None:
+    """A confidence between 0 and 1; None for anything else."""
+    try:
+        share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
+    except (InvalidOperation, ValueError):
+        return None
+    return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
+
+
+def per_cent(share: Decimal) -> str:
+    """A share of one in per cent, with at most one decimal: `87 %`, `99.5 %`."""
+    return f"{round(float(share) * 100, 1):g} %"
+
+
+def shown_message(message_id: str) -> str:
+    """Return a message's id without personal data.
+
+    One that is masked whole gets a keyed pseudonym, so that its events can be told from others.
+    """
+    text = clean(message_id)
+    shown = redact(text)
+    is_gone = shown != text and not any(map(str.isalnum, shown))
+    return f"{FULL_MASK}-{keyed_pseudonym(message_id)}" if is_gone else shown

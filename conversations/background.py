@@ -24,7 +24,7 @@ from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.bodies import CHANNELS
 from conversations.receiving.leaving import TO_AI
-from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.rows import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.work import (

@@ -30,10 +30,10 @@ from conversations.queue.pages import COMPANIES_AT_ONCE
 from conversations.queue.reading import is_indexed
 from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import TO_AI
-from conversations.receiving.models import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.receiving.rows import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.receiving.rows import is_configured as replies_are_sent
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import FAILED, QUEUE
-from conversations.sending.reading import is_configured as replies_are_sent
 from conversations.sending.states import ReplyState
 from conversations.sending.worker import SENDER
 from conversations.work import (

@@ -17,10 +17,9 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import hand_off_of, words
-from conversations.receiving.reading import MARKS, can_leave, messages_of
+from conversations.receiving.rows import MARKS, can_leave, latest_replies, messages_of
 from conversations.records import Family, HandOff, HandOffState, family_of
 from conversations.replying import AnswerChannel, answer_of
-from conversations.sending.reading import latest_replies
 
 
 @dataclass(frozen=True, slots=True)

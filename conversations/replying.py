@@ -16,8 +16,8 @@ from console.redaction import redact
 from console.trees import isolated, text_of
 from conversations.models import Conversation
 from conversations.reading import OWN_ADDRESSES, channel_of, from_config, hand_off_of, identifier_for, is_true
+from conversations.receiving.rows import is_configured
 from conversations.records import HandOffState
-from conversations.sending.reading import is_configured
 
 # WhatsApp takes free text for so long after the customer's last message, then approved templates only.
 WINDOW = timedelta(hours=24)

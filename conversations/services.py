@@ -1,11 +1,17 @@
-"""Opening a conversation or looking a person up: loaded and authorised in one step, on record before it is shown."""
+"""Opening a conversation or looking a person up: loaded and authorised in one step, on record before it is shown.
+
+And the reply box of whoever holds a conversation: whether it takes a text, over what, by when, and what it says.
+"""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from console import clock
 from console.audit.queries import hand_off_entries
@@ -36,13 +42,26 @@ from console.trees import spelled_out
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.panel import holds
+from conversations.presence import note_seen
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
-from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
-from conversations.receiving.reading import MARKS, joined, messages_of, rows_beside
+from conversations.receiving.rows import MARKS, is_configured, joined, messages_of, replies_known, rows_beside
 from conversations.records import HandOff, agent_shown
-from conversations.replying import AnswerChannel, Revealed, answer_of, revealed
-from conversations.sending.reading import replies_known
+from conversations.replying import (
+    LONGEST,
+    AnswerChannel,
+    Obstacle,
+    ReplyFacts,
+    Revealed,
+    answer_of,
+    channel_words,
+    check_reply,
+    revealed,
+    words_of,
+)
+from conversations.sending.outbox import obstacles_in, seal_form
+from conversations.sending.templates import CHANNEL, StoredTemplate, read_template
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 from conversations.transcript import Story, story_of
@@ -281,3 +300,77 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     note_look(recipient, staff, ALL_STORES)
     kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
     return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)
+
+
+# --- The reply box ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyBox:
+    """The reply box of whoever holds a conversation, and what they may send.
+
+    `token` is the sealed form; `limit` counts characters; `until`: so long free text goes. `obstacles` are sentences
+    about what stands in the way of any reply, `warnings` about what does not. `template`: only that can be sent now;
+    `values` were filled into it. `typed` is what was typed before; `draft_key` encrypts what the browser keeps of it.
+    """
+
+    token: str
+    channel: str
+    limit: int
+    counts_parts: bool
+    until: datetime | None
+    obstacles: tuple[str, ...]
+    warnings: tuple[str, ...]
+    template: StoredTemplate | None
+    draft_key: str
+    typed: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def blanks(self) -> list[tuple[str, str, str]]:
+        """What is to be filled in of the template: its name, an example, and what was filled in."""
+        template = self.template.template if self.template else None
+        return [
+            (name, each, self.values.get(name, "")) for name, each in (template.variables if template else {}).items()
+        ]
+
+    @property
+    def undo_seconds(self) -> int:
+        """For so long a reply can be taken back."""
+        return max(0, int(settings.REPLY_UNDO_SECONDS))
+
+
+def reply_box(
+    item: Conversation, staff: Staff, heard_at: datetime | None, now: datetime, typed: str = ""
+) -> ReplyBox | None:
+    """The reply box of a person in a conversation; None where they do not hold it, or replies are not configured.
+
+    `heard_at`: when the customer last wrote. One GetItem where only a template can be sent; raises the store's errors.
+    """
+    if not is_configured() or not holds(hand_off_of(item), staff):
+        return None
+    facts = ReplyFacts.of(item, heard_at)
+    found, channel = obstacles_in(facts, now, None), channel_words(item)
+    if facts.channel not in LONGEST:
+        found = (Obstacle.LENGTH,)
+    hard = tuple(words_of(each, channel) for each in found if each is not Obstacle.WINDOW)
+    is_closed = Obstacle.WINDOW in found
+    warnings = [words_of(Obstacle.CONSENT, channel)] if not facts.has_consent and Obstacle.CONSENT not in found else []
+    return ReplyBox(
+        token=seal_form(item.primary_channel, item.conversation_id, staff),
+        channel=channel,
+        limit=LONGEST.get(facts.channel, 0),
+        counts_parts=facts.channel == "sms",
+        until=None if is_closed else check_reply(facts, now).until,
+        obstacles=hard,
+        warnings=tuple(warnings),
+        template=read_template(facts.credentials) if is_closed and not hard and facts.channel == CHANNEL else None,
+        draft_key=_draft_key(item, staff),
+        typed=typed,
+    )
+
+
+def _draft_key(item: Conversation, staff: Staff) -> str:
+    """A key of this person for this conversation, 64 hex digits: it never leaves their pages."""
+    about = "\n".join((staff.username, item.primary_channel, item.conversation_id))
+    return salted_hmac("reply draft", about, algorithm="sha256").hexdigest()

@@ -30,9 +30,9 @@ from conversations.insight.announcing import InsightAnnouncer
 from conversations.insight.rolling import Rolled, roll_changed
 from conversations.insight.walking import WALKED, FactWalker
 from conversations.notifications.notifier import Notifier
+from conversations.receiving.rows import is_configured as replies_are_sent
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
-from conversations.sending.reading import is_configured as replies_are_sent
 from conversations.sending.worker import Sender
 
 logger = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from zoneinfo import ZoneInfo
 from console import clock
 from console.audit.review.plan import Review
 from console.audit.review.reading import Gathered, gather
-from console.audit.rows import happened_at
 from console.charts import Chart, ChartColumn, ChartRow
 from console.permissions import Staff
-from console.trail.actions import HAND_OFF_ACTIONS
+from console.trail.actions import HAND_OFF_ACTIONS, happened_at
 
 ENTRIES_READ = 2000
 # Each is some rounds of Queries: with filters that let little through, reading ends here.

@@ -13,22 +13,14 @@ from typing import Any
 from console import clock, refs
 from console.audit import scoping
 from console.audit.records import HandOffEntry, TrailPage
-from console.audit.rows import (
-    STAFF_ROLES,
-    instant_of,
-    is_live,
-    payload_of,
-    row_of_record,
-    rows_and_records,
-    without_names_in,
-)
+from console.audit.rows import STAFF_ROLES, row_of_record, rows_and_records, without_names_in
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
 from console.store.presence import any_item, index_ready, table_ready
-from console.trail.actions import HAND_OFF_ACTIONS, HAND_OFF_PREFIX, outcome_of
+from console.trail.actions import HAND_OFF_ACTIONS, HAND_OFF_PREFIX, instant_of, is_live, outcome_of, payload_of
 from console.trail.models import ActorIndex, AuditEntry, CompanyIndex, ConversationEventsIndex, IdempotencyRecord
 from console.trees import text_of
 

@@ -3,12 +3,11 @@
 The schema leaves a payload's names to its writers: a cause that is missing or of another type is left out.
 """
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from console.redaction import redact
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result
-from console.trees import isolated, text_of
+from console.trees import format_code_name, isolated, per_cent, share_of, text_of
 
 MAX_WORDS = 80
 MAX_FLAGS = 5
@@ -279,33 +278,3 @@ def _causes(kind: str, payload: dict[str, Any]) -> list[str]:
 
 def _plain_words(value: Any) -> str:
     return isolated(format_code_name(text_of(value).strip())[:MAX_WORDS]) if isinstance(value, str) else ""
-
-
-# --- Values as services write them ------------------------------------------------------------------------------------
-
-
-def is_code_name(text: str) -> bool:
-    """Whether text is one word of letters, digits, dashes and underscores: `need_order_number`."""
-    return text.replace("_", "").replace("-", "").isalnum()
-
-
-def format_code_name(text: str) -> str:
-    """A name in code without its underscores, and other text as it is, redacted.
-
-    Redacted even if it was before: with blanks, what was a name in code may be a number.
-    """
-    return redact(text.replace("_", " ").strip() if is_code_name(text) else text)
-
-
-def share_of(value: Any) -> Decimal | None:
-    """A confidence between 0 and 1; None for anything else."""
-    try:
-        share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
-    except (InvalidOperation, ValueError):
-        return None
-    return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
-
-
-def per_cent(share: Decimal) -> str:
-    """A share of one in per cent, with at most one decimal: `87 %`, `99.5 %`."""
-    return f"{round(float(share) * 100, 1):g} %"

@@ -12,16 +12,27 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.events.keys import shown_message
 from console.audit.queries import has_record_index, read_records
 from console.audit.rows import records_named_by
-from console.audit.sentences import format_code_name, is_code_name, per_cent, share_of
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.redaction import redact, redact_value, without_names
 from console.store.calls import parallel
 from console.store.models import query
 from console.trail.models import AuditEntry, ConversationState, IdempotencyRecord
-from console.trees import Fact, distance, instant_fact, isolated, tail, text_of, well_formed
+from console.trees import (
+    Fact,
+    distance,
+    format_code_name,
+    instant_fact,
+    is_code_name,
+    isolated,
+    per_cent,
+    share_of,
+    shown_message,
+    tail,
+    text_of,
+    well_formed,
+)
 
 # The console's own records have the attributes only because the schema requires them.
 CONSOLE_MODE = "console"

@@ -2,7 +2,7 @@
 
 The rules, and where each is written:
 
- 1. Keys decide first ............ keys.py (words of keys → Kind), fields.py (`key=value` in text, masks by kind)
+ 1. Keys decide first ............ keys.py (words of keys → Kind, masks by kind), fields.py (`key=value` in text)
  2. Safe keys exempt safe values . keys.py (Kind.SAFE, Kind.ID), walk.py (redact_number), documents.py (_Strings)
  3. What must survive; the rest of seven digits or more is masked ... shapes.py (harmless_shapes, long_numbers)
  4. Epochs stay, unless a phone word stands near .................... shapes.py (epochs, phone_word_near)

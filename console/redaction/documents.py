@@ -13,8 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from console.redaction.fields import mask_value
-from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name
+from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name, mask_value
 from console.redaction.masks import FULL_MASK, cut
 from console.redaction.names import without_names
 from console.redaction.shapes import is_plain_text, is_whole_number

@@ -5,27 +5,20 @@ from itertools import groupby
 from operator import itemgetter
 
 from console.redaction.credentials import PHRASE
-from console.redaction.keys import KeyKind, KeyKinds, looks_like_name, words_of
+from console.redaction.keys import KeyKind, KeyKinds, looks_like_name, mask_value, words_of
 from console.redaction.masks import (
     BLANK,
-    EMAIL_MASK,
     FULL_MASK,
     Claim,
     digits_of,
-    is_mask,
     mask_order,
-    mask_phone_digits,
 )
 from console.redaction.shapes import NUMBER_IN_GROUPS
 
 # Not those of JSON, where a key that is known is not looked at again.
 _KINDS = KeyKinds("", KeyKind.OTHER)
-_LONGEST_PHONE = 40
-_LONGEST_ORDER = 64
 # Python 3.11 is slow to reach the members of an Enum by name.
-_EMAIL, _ORDER, _PERSONAL, _NAME, _SAFE = KeyKind.EMAIL, KeyKind.ORDER, KeyKind.PERSONAL, KeyKind.NAME, KeyKind.SAFE
-# `order` is also how a list is sorted.
-_NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
+_EMAIL, _PERSONAL, _NAME, _SAFE = KeyKind.EMAIL, KeyKind.PERSONAL, KeyKind.NAME, KeyKind.SAFE
 # What ends a value whatever stands before it.
 _ENDS = frozenset({"", " ", "\n", "\r", "\t", ",", ";", "&", ")", "]", "}"})
 _EMPTY = frozenset({"", "null", "none", "true", "false"})
@@ -66,34 +59,6 @@ _BARE = {
     KeyKind.PERSONAL: _PHRASE,
 }
 _FEWEST_DIGITS = {KeyKind.PHONE: 4, KeyKind.TRACKING: 1, KeyKind.ORDER: 4}
-
-
-def mask_value(kind: KeyKind, value: str) -> str:
-    """The mask of a value whose key is sensitive; masks and empty values stay."""
-    plain = value.strip()
-    # Most are no mask, as their first character tells.
-    if not plain or (plain[0] == "*" and is_mask(plain)) or (kind is _ORDER and plain.lower() in _NOT_ORDERS):
-        return value
-    mask = _MASKS.get(kind)
-    return mask(plain) if mask else FULL_MASK
-
-
-def _phone_mask(plain: str) -> str:
-    if "@" in plain:
-        return EMAIL_MASK
-    return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
-
-
-def _email_mask(_: str) -> str:
-    return EMAIL_MASK
-
-
-def _order_mask(plain: str) -> str:
-    return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
-
-
-# What of a value survives, by the kind of its key; of one whose kind is not here, nothing.
-_MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: _email_mask, KeyKind.ORDER: _order_mask}
 
 
 def field_pairs(text: str) -> list[Claim]:

@@ -8,6 +8,7 @@ import re
 from enum import Enum
 
 from console.redaction.credentials import is_secret
+from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
 
 
 class KeyKind(Enum):
@@ -317,3 +318,45 @@ def looks_like_name(text: str) -> bool:
 
 def _is_person(words: tuple[str, ...]) -> bool:
     return not _PERSON.isdisjoint(words)
+
+
+# --- Masks ------------------------------------------------------------------------------------------------------------
+
+_LONGEST_PHONE = 40
+
+
+_LONGEST_ORDER = 64
+# Python 3.11 is slow to reach the members of an Enum by name.
+_ORDER_KIND = KeyKind.ORDER
+
+
+# `order` is also how a list is sorted.
+_NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
+
+
+def mask_value(kind: KeyKind, value: str) -> str:
+    """The mask of a value whose key is sensitive; masks and empty values stay."""
+    plain = value.strip()
+    # Most are no mask, as their first character tells.
+    if not plain or (plain[0] == "*" and is_mask(plain)) or (kind is _ORDER_KIND and plain.lower() in _NOT_ORDERS):
+        return value
+    mask = _MASKS.get(kind)
+    return mask(plain) if mask else FULL_MASK
+
+
+def _phone_mask(plain: str) -> str:
+    if "@" in plain:
+        return EMAIL_MASK
+    return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
+
+
+def _email_mask(_: str) -> str:
+    return EMAIL_MASK
+
+
+def _order_mask(plain: str) -> str:
+    return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
+
+
+# What of a value survives, by the kind of its key; of one whose kind is not here, nothing.
+_MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: _email_mask, KeyKind.ORDER: _order_mask}

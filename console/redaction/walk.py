@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from console.redaction.fields import mask_value
-from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name
+from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name, mask_value
 from console.redaction.masks import FULL_MASK
 from console.redaction.shapes import (
     FREQUENT_SHAPE,

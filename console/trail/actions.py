@@ -1,4 +1,4 @@
-"""What the trail's words mean: names of actions and trails, and what an entry's `result` says, whoever wrote it.
+"""What the trail's words mean: names of actions, and what a stored entry says, whoever wrote it.
 
 Actions are the middleware's and the console's own, an open set: others occur. The schema asks of results for
 "success/fail + reason", and does not say what separates the two: the first word is the outcome, the rest the reason.
@@ -6,9 +6,11 @@ Actions are the middleware's and the console's own, an open set: others occur. T
 
 import json
 import re
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from console import clock
 from console.redaction import redact, redact_value
 from console.trail.models import AuditEntry
 from console.trees import tail, text_of, well_formed
@@ -237,3 +239,68 @@ def _as_text(value: Any) -> str:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=text_of)
     return text_of(value)
+
+
+# --- Entries as stored ------------------------------------------------------------------------------------------------
+
+# Entries made once in a period have its beginning in their key; none is longer.
+LONGEST_PERIOD = timedelta(hours=1)
+
+
+_MADE_ONCE = (
+    Action.TRANSCRIPT_OPENED,
+    Action.PERSON_LOOKED_UP,
+    Action.CODE_ASKED,
+    Action.SIGN_IN_FAILED,
+    Action.SIGN_IN_THROTTLED,
+    Action.ACCESS_DENIED,
+    Action.PERSON_SEARCHED,
+    Action.RECIPIENT_REVEALED,
+)
+
+
+def text_in(entry: AuditEntry, name: str) -> str:
+    """An attribute of an entry as text, as stored; "" where it is absent, empty or no plain value."""
+    value = entry.plain(name)
+    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
+
+
+def as_payload(stored: Any) -> Any:
+    """An entry's payload as plain Python, redacted again: JSON as text, a map that a writer stored as such, or text."""
+    if isinstance(stored, str):
+        try:
+            stored = json.loads(stored)
+        except (ValueError, RecursionError):
+            return redact(text_of(stored))
+    return redact_value(well_formed(stored))
+
+
+def payload_of(entry: AuditEntry) -> dict[str, Any]:
+    """The payload of an entry, redacted; empty where it is no map."""
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    return payload if isinstance(payload, dict) else {}
+
+
+def instant_of(entry: AuditEntry) -> datetime | None:
+    """When an entry was made: the timestamp that its sort key begins with, in whichever spelling."""
+    return clock.parse_instant(str(entry.plain("ts_action_id") or "").split("#", 1)[0])
+
+
+def happened_at(entry: AuditEntry) -> datetime | None:
+    """When it was, as its row shows it: the instant of its key, or a later one in that period that its payload says."""
+    at = instant_of(entry)
+    if at is None or at.second or at.microsecond or entry.plain("action_type") not in _MADE_ONCE:
+        return at
+    stated = clock.parse_instant(payload_of(entry).get("at"))
+    return stated if stated and at <= stated < at + LONGEST_PERIOD else at
+
+
+def times_of(entry: AuditEntry) -> int:
+    """How often it happened: one entry may count what was repeated within its minute."""
+    times = entry.plain("times")
+    return times if isinstance(times, int) and times > 1 else 1
+
+
+def is_live(entry: AuditEntry, now: datetime) -> bool:
+    """Whether an entry is not past its TTL."""
+    return not clock.is_expired(entry.plain("expires_at"), now)

@@ -31,9 +31,8 @@ from conversations.handoff.stored import (
     text_in,
     update_item,
 )
-from conversations.messages import BY_HUMAN
 from conversations.models import Conversation
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow, entry_of
 
 # Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
 ROOM = 40_000
@@ -144,18 +143,6 @@ def note_not_delivered(row: MessageRow) -> None:
     del update["ReturnValuesOnConditionCheckFailure"]
     with suppress(ConditionFailed):
         retried(lambda: call("UpdateItem", **update))
-
-
-def entry_of(row: MessageRow) -> dict[str, str]:
-    """A message as an entry of its item's `messages`: the customer's as the platform writes them, or a person's reply.
-
-    A reply's role is the assistant's: for the platform it is what was answered (schema platform-conversations).
-    """
-    at, content = row.received_at or "", row.content or ""
-    if row.author is None:
-        return {"message_id": row.message_id or "", "timestamp": at, "role": "user", "content": content}
-    by = {"sent_by": BY_HUMAN, "agent": row.author, "agent_name": row.author_name or row.author}
-    return {"entry_id": row.message_id or "", "message_timestamp": at, "role": "assistant", "content": content, **by}
 
 
 def _note_apart(row: MessageRow, item: Conversation) -> None:

@@ -32,8 +32,8 @@ from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations.handoff.protocol import retried
 from conversations.handoff.stored import text
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
-from conversations.receiving.models import MessageRow, approvals_of, decided_of, position_of
 from conversations.receiving.recording import expiry
+from conversations.receiving.rows import MessageRow, approvals_of, decided_of, position_of
 
 logger = logging.getLogger(__name__)
 

@@ -32,8 +32,8 @@ from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving import appending, approvals, bodies, placing, recording
 from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address
-from conversations.receiving.models import MessageRow
 from conversations.receiving.recording import Placed
+from conversations.receiving.rows import MessageRow
 from conversations.records import HandOffState
 
 logger = logging.getLogger(__name__)

@@ -28,9 +28,8 @@ from conversations.handoff.stored import last_action_of, text
 from conversations.messages import IDENTITY, TIME, StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import has_message
-from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
-from conversations.receiving.reading import queue_of
 from conversations.receiving.recording import INBOUND, RECEIVED, expiry
+from conversations.receiving.rows import LATEST, MessageRow, latest_of, partition_of, queue_of
 
 logger = logging.getLogger(__name__)
 

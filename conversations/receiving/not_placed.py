@@ -17,7 +17,7 @@ from console.trees import Node, tree_of
 from conversations.facts import protected
 from conversations.receiving.bodies import NotUnderstood, parsed
 from conversations.receiving.handling import take_in
-from conversations.receiving.models import NOT_PLACED, MessageRow
+from conversations.receiving.rows import NOT_PLACED, MessageRow
 
 PAGE_SIZE = 50
 COUNTED = 100

@@ -21,15 +21,7 @@ from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import Notification, NotificationType, id_of
 from conversations.reading import hand_off_of
 from conversations.receiving.bodies import InboundMessage
-from conversations.receiving.models import (
-    LATEST,
-    NOT_PLACED,
-    TO_APPEND,
-    MessageRow,
-    latest_of,
-    partition_of,
-    position_of,
-)
+from conversations.receiving.rows import LATEST, NOT_PLACED, TO_APPEND, MessageRow, latest_of, partition_of, position_of
 from conversations.records import HandOffState
 
 MODE = "console"

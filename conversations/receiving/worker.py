@@ -26,8 +26,8 @@ from conversations.receiving import appending
 from conversations.receiving.bodies import Key, about
 from conversations.receiving.handling import Batch, Handled, complete, handle, record_together
 from conversations.receiving.leaving import TO_AI, finish_leaving
-from conversations.receiving.models import TO_APPEND, MessageRow
 from conversations.receiving.placing import read_ahead
+from conversations.receiving.rows import TO_APPEND, MessageRow
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from console.trail.actions import Action, Result
 from console.trail.recording import TrailEntry, conversation_trail, record
 from conversations.models import Conversation
 from conversations.receiving import appending
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from conversations.sending.delivering import ASKED_AFTER, SENDER, conversation_of, provider_of
 from conversations.sending.outbox import count_state
 from conversations.sending.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Rejected

@@ -19,7 +19,7 @@ from console.trail.recording import Actor
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving import appending
-from conversations.receiving.models import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_of
+from conversations.receiving.rows import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_of
 from conversations.replying import ReplyDraft, ReplyFacts, channel_words, words_of
 from conversations.sending import credentials
 from conversations.sending.emails import subject_and_answers

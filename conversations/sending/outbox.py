@@ -30,11 +30,9 @@ from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
 from conversations.receiving import appending
-from conversations.receiving.models import TO_SEND, MessageRow, partition_of
-from conversations.receiving.reading import MARKS, customers_of
 from conversations.receiving.recording import expiry
+from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, partition_of
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
-from conversations.sending.reading import is_configured
 from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)

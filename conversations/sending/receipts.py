@@ -9,7 +9,7 @@ from django.conf import settings
 from console.errors import ConsoleError, NotFound
 from console.redaction import redact
 from console.store import queues
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from conversations.sending.deliveries import note_delivery
 from conversations.sending.providers import Delivery
 from conversations.sending.providers.outbox_only import NotAReceipt, receipt

@@ -16,9 +16,8 @@ from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.indexer.health import describe_beat
 from conversations.indexer.lease import LEASE
-from conversations.receiving.models import TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.receiving.rows import TO_ASK, TO_SEND, TO_SETTLE, MessageRow, is_configured
 from conversations.sending.credentials import problems
-from conversations.sending.reading import is_configured
 from conversations.sending.worker import SENDER
 
 TITLE = "Replies"

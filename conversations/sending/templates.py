@@ -13,7 +13,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.errors import Invalid, NotFound
-from conversations.receiving.models import TO_FETCH, MessageRow
+from conversations.receiving.rows import TO_FETCH, MessageRow
 from conversations.sending.credentials import note_works, secret_for
 from conversations.sending.providers import CannotAsk, NoAnswer, NotReached, Rejected, Template
 from conversations.sending.providers.choice import make

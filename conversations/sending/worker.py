@@ -24,7 +24,7 @@ from console.store.queues import QueueMessage
 from console.telemetry import instrumentation, traces
 from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
-from conversations.receiving.models import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
+from conversations.receiving.rows import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending import receipts, templates
 from conversations.sending.deliveries import ask_delivery
 from conversations.sending.delivering import send, settle

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.audit.queries import has_record_index, is_of, read_entries, read_records
-from console.audit.rows import instant_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
+from console.trail.actions import instant_of
 from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.messages import StoredMessages
 from conversations.transcript import HandOffChange

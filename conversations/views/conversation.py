@@ -37,8 +37,7 @@ from conversations.reading import (
 from conversations.records import ConversationSummary, Transcript
 from conversations.replying import answer_of
 from conversations.saved_replies.service import filled_text
-from conversations.sending.box import ReplyBox, reply_box
-from conversations.services import last_message
+from conversations.services import ReplyBox, last_message, reply_box
 from conversations.transcript import WINDOW, earlier_text, transcript
 
 View = Callable[..., HttpResponse]

@@ -28,11 +28,11 @@ from console.trail.recording import new_action_id
 from conversations import presence
 from conversations.companies import companies_for
 from conversations.insight.budgets import reached_budgets
+from conversations.presence import unread_of
 from conversations.queue import counting
 from conversations.queue.form import TAB_LABELS, QueueForm
 from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
-from conversations.queue.unread import unread_of
 from conversations.reading import export_url, seal_list_context
 from conversations.telling import told_to
 from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, waits_of, words_of

@@ -18,7 +18,7 @@ from conversations.panel import attention_buttons, is_forgotten, primary_button
 from conversations.queue.pages import QueueEntry, QueuePage
 from conversations.queue.selection import BulkAction, bulk_actions, row_token
 from conversations.reading import CHANNELS, customer_of
-from conversations.receiving.reading import LastWords, last_words
+from conversations.receiving.rows import LastWords, last_words
 from conversations.records import Family, HandOff, HandOffState, family_of
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)

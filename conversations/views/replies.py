@@ -25,7 +25,6 @@ from conversations.handoff.notes import save_note
 from conversations.queries import load_row
 from conversations.reading import conversation_url, known_list_context, summary_of
 from conversations.replying import ReplyFacts
-from conversations.sending.box import reply_box
 from conversations.sending.outbox import (
     ITEM,
     ReplyForm,
@@ -39,6 +38,7 @@ from conversations.sending.outbox import (
 )
 from conversations.sending.states import RETRIED
 from conversations.sending.templates import filled, read_template, want_template
+from conversations.services import reply_box
 
 REFUSALS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
 BLANK = "blank-"

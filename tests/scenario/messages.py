@@ -13,7 +13,7 @@ from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.reading import reference_of
-from conversations.receiving.models import LATEST, NOT_PLACED, approvals_of, latest_of, partition_of
+from conversations.receiving.rows import LATEST, NOT_PLACED, approvals_of, latest_of, partition_of
 from conversations.sending.outbox import seal_form
 
 if TYPE_CHECKING:

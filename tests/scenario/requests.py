@@ -23,7 +23,7 @@ from conversations.presence import token_for
 from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
 from conversations.queue.selection import row_token
 from conversations.reading import hand_off_of, reference_of, seal_list_context
-from conversations.sending.reading import latest_replies
+from conversations.receiving.rows import latest_replies
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
 from tests.scenario import (

@@ -11,13 +11,13 @@ from functools import partial
 from console.audit import scoping
 from console.audit.review.plan import EXPORTS, RANGES, Review
 from console.audit.review.reading import PIECE, gather, look_ahead
-from console.audit.rows import happened_at, instant_of, payload_of, text_in
 from console.clock import parse_instant
 from console.permissions import Staff
 from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
+from console.trail.actions import happened_at, instant_of, payload_of, text_in
 from console.trail.models import AuditEntry
 from console.trees import text_of
 

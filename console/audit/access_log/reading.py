@@ -15,7 +15,7 @@ from console.audit.access_log.exports import NOWHERE, Across, exports_across
 from console.audit.queries import is_of, read_entries
 from console.audit.review.plan import EXPORTS, LOOKS, NOBODY, TRAIL_BY_TRAIL, Review
 from console.audit.review.reading import Gathered, gather, look_ahead
-from console.audit.rows import PLATFORM_NAMES, display_names, happened_at, is_live, payload_of, text_in, times_of
+from console.audit.rows import PLATFORM_NAMES, display_names
 from console.audit.scoping import is_conversation_trail, name_of
 from console.errors import NotFound
 from console.permissions import Permission, Staff
@@ -24,7 +24,7 @@ from console.redaction import redact
 from console.refs import seal
 from console.staff.accounts import normal_username
 from console.store.calls import parallel
-from console.trail.actions import Action, outcome_of
+from console.trail.actions import Action, happened_at, is_live, outcome_of, payload_of, text_in, times_of
 from console.trail.models import AuditEntry
 from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL
 from console.trees import text_of

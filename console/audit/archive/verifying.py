@@ -13,9 +13,8 @@ from console.audit.archive import manifest as manifests
 from console.audit.archive.chain import MAX_LINE_BYTES, Chain, known_keys
 from console.audit.archive.manifest import FileRecord, Hashed, Manifest, NoManifest, read_manifest
 from console.audit.archive.places import ArchivePlace, PlaceError
-from console.audit.rows import payload_of
 from console.errors import ConsoleError, NotFound
-from console.trail.actions import Result
+from console.trail.actions import Result, payload_of
 from console.trail.models import AuditEntry
 from console.trail.recording import SYSTEM_TRAIL
 

@@ -9,10 +9,10 @@ from typing import Any
 from pynamodb.pagination import PageIterator
 
 from console import clock
-from console.audit.rows import instant_of, is_live
 from console.errors import Throttled
 from console.store.calls import parallel, table_name
 from console.store.connection import call
+from console.trail.actions import instant_of, is_live
 from console.trail.models import AuditEntry
 
 PAGE_ITEMS = 1000

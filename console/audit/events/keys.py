@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass, field
 
 from console.redaction import redact
-from console.redaction.masks import FULL_MASK, mask_order
-from console.refs import keyed_pseudonym
-from console.trees import clean, isolated
+from console.redaction.masks import mask_order
+from console.trees import clean, isolated, shown_message
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
 TAG, TEAM, ORDER, ACTION = "Tag", "Team", "Order", "Action"
@@ -77,14 +76,11 @@ class KeyPart:
 
     @property
     def shown(self) -> str:
-        """The part without personal data; the last four characters of an order number.
-
-        A message's id that is masked whole gets a keyed pseudonym, so that its events can be told from others.
-        """
+        """The part without personal data; the last four characters of an order number."""
+        if self.label == MESSAGE:
+            return shown_message(self.text)
         text = clean(self.text)
-        shown = redact(mask_order(text) if self.label == ORDER and text else text)
-        is_gone = self.label == MESSAGE and shown != text and not any(map(str.isalnum, shown))
-        return f"{FULL_MASK}-{keyed_pseudonym(self.text)}" if is_gone else shown
+        return redact(mask_order(text) if self.label == ORDER and text else text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +146,6 @@ class DecodedKey:
 def shown_key(key: str, conversation: str = "") -> str:
     """A key as people see it: `redact` alone does not know which part is an order number."""
     return decode(key, conversation).shown
-
-
-def shown_message(message_id: str) -> str:
-    """A message's id without personal data, as keys show it."""
-    return KeyPart(MESSAGE, message_id).shown
 
 
 def decode(key: str, conversation: str = "") -> DecodedKey:

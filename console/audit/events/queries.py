@@ -11,12 +11,13 @@ from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, Unr
 from console.audit.queries import RECORD_INDEX, has_record_index
 from console.audit.records import TrailPage
 from console.audit.review.plan import EPOCHS, TIMESTAMPS, bounds
-from console.audit.rows import display_names, is_live, row_of_entry
+from console.audit.rows import display_names, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import parallel
 from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PageSource, read_page
+from console.trail.actions import is_live
 from console.trail.models import AuditEntry, IdempotencyRecord
 
 # The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from console import clock, refs
-from console.audit.events.keys import DecodedKey, decode, shown_message
+from console.audit.events.keys import DecodedKey, decode
 from console.audit.records import TrailPage
 from console.audit.scoping import name_of
 from console.audit.state import CONSOLE_MODE, seen_at
@@ -13,7 +13,7 @@ from console.errors import BadReference
 from console.redaction import redact, redact_value
 from console.trail.actions import Result, outcome
 from console.trail.models import IdempotencyRecord
-from console.trees import Fact, Node, distance, isolated, tail, text_of, tree_of, well_formed
+from console.trees import Fact, Node, distance, isolated, shown_message, tail, text_of, tree_of, well_formed
 
 # What the schema asks of every record. The digest may have either of its two names.
 REQUIRED = (

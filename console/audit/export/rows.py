@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.audit.rows import NO_ACTOR, as_payload, display_names, row_of_entry, without_names_in
+from console.audit.rows import NO_ACTOR, display_names, row_of_entry, without_names_in
 from console.audit.scoping import is_conversation_trail, name_of
 from console.exports import as_json, without_isolates
 from console.redaction import redact
+from console.trail.actions import as_payload
 from console.trail.models import AuditEntry
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from console import clock
 from console.audit import scoping
 from console.audit.records import TrailRow
-from console.audit.rows import as_payload, is_live, reference_of, rows_and_records, text_in, without_names_in
+from console.audit.rows import reference_of, rows_and_records, without_names_in
 from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact, without_names
 from console.store.calls import parallel
 from console.store.models import query
+from console.trail.actions import as_payload, is_live, text_in
 from console.trail.models import AuditEntry
 from console.trees import tail, text_of
 

@@ -15,7 +15,6 @@ from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.queries import SPLIT, read_entries
-from console.audit.rows import LONGEST_PERIOD
 from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact
@@ -24,7 +23,7 @@ from console.store.models import query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Keyset, Place, Stream, Stretch
-from console.trail.actions import HAND_OFF_PREFIX, Action
+from console.trail.actions import HAND_OFF_PREFIX, LONGEST_PERIOD, Action
 from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
 from console.trail.recording import staff_trail
 

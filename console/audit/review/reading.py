@@ -23,13 +23,12 @@ from console.audit.review.plan import (
     identity_of,
     plan_for,
 )
-from console.audit.rows import happened_at, instant_of, is_live
 from console.errors import TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import current_budget, parallel
 from console.store.presence import table_ready
 from console.store.streams import END, Keyset, dry, next_of, read_dry
-from console.trail.actions import outcome_of
+from console.trail.actions import happened_at, instant_of, is_live, outcome_of
 from console.trail.models import AuditEntry
 from console.trail.recording import staff_trail
 

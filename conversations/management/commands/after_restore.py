@@ -12,7 +12,7 @@ from console.staff.restoring import close_again
 from console.startup import ConsoleCommand
 from conversations.companies import all_companies
 from conversations.receiving.approvals import doubt_waiting
-from conversations.receiving.models import TO_SEND, MessageRow
+from conversations.receiving.rows import TO_SEND, MessageRow
 from conversations.sending.delivering import doubt
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
-from conversations.sending.reading import is_configured
+from conversations.receiving.rows import is_configured
 from conversations.sending.worker import Sender
 from conversations.work import running
 

@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from console.startup import ConsoleCommand
-from conversations.sending.reading import is_configured
+from conversations.receiving.rows import is_configured
 from conversations.work import all_parts, not_configured, run_all, running
 
 logger = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve
 from conversations.receiving.handling import handle
 from conversations.receiving.leaving import leave_to_ai
-from conversations.receiving.models import approvals_of
+from conversations.receiving.rows import approvals_of
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
 from conversations.sending import credentials

@@ -10,7 +10,7 @@ from conversations.attention.looking import TIMERS
 from conversations.background import WALKS, section
 from conversations.indexer.lease import LAMBDA, STREAM, note
 from conversations.notifications.notifier import NOTIFICATIONS
-from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.rows import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.work import MESSAGE_SWEEP, RECONCILE

@@ -15,7 +15,7 @@ from conversations.handoff.stored import attention_in
 from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, note
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.queue import counting
-from conversations.receiving.models import TO_APPEND, TO_SEND, MessageRow
+from conversations.receiving.rows import TO_APPEND, TO_SEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.sending.worker import SENDER

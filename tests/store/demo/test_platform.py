@@ -14,7 +14,7 @@ from console.store import queues
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving.approvals import waiting
-from conversations.receiving.models import NOT_PLACED
+from conversations.receiving.rows import NOT_PLACED
 from conversations.receiving.worker import Receiver
 from conversations.records import HandOffState
 from conversations.sending import credentials

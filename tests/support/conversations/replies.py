@@ -7,7 +7,7 @@ from typing import Any
 from console import clock
 from console.permissions import Staff
 from conversations.models import Conversation
-from conversations.receiving.models import MessageRow, partition_of
+from conversations.receiving.rows import MessageRow, partition_of
 from conversations.sending.outbox import accept, seal_form, unseal_form
 from conversations.sending.worker import Sender
 from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN

@@ -23,7 +23,7 @@ from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving.appending import append
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from tests import faults
 from tests.dynamodb import SeenCall, Store, to_dynamodb
 from tests.model.conversations.attention.history import DAY, History, Hours, Targets

@@ -6,9 +6,9 @@ import pytest
 
 from console import clock
 from console.audit.queries import has_record_index
-from console.audit.sentences import per_cent, share_of
 from console.audit.state import NOTHING, panel_beside, panel_of, read_state
 from console.trail.models import ConversationState
+from console.trees import per_cent, share_of
 from tests import faults
 from tests.dynamodb import to_dynamodb
 

@@ -14,7 +14,7 @@ from console.store import calls
 from console.telemetry import exposition, instrumentation, state
 from console.telemetry.starting import working
 from conversations.companies import register
-from conversations.receiving.models import NOT_PLACED, MessageRow
+from conversations.receiving.rows import NOT_PLACED, MessageRow
 from tests import faults
 from tests.items import put_conversation
 from tests.people import admin, member, signed_in

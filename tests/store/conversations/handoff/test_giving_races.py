@@ -17,7 +17,7 @@ from conversations.handoff import HandOffOutcome, LostRace, perform
 from conversations.handoff.service import id_for
 from conversations.models import Conversation
 from conversations.receiving.appending import append
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from conversations.telling import told_to
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (

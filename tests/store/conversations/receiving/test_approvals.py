@@ -15,7 +15,7 @@ from console.store.queues import NotSent
 from conversations.receiving import approvals
 from conversations.receiving.approvals import approve, reject, waiting
 from conversations.receiving.handling import Handled, handle
-from conversations.receiving.models import NOT_PLACED
+from conversations.receiving.rows import NOT_PLACED
 from tests import faults
 from tests.support.conversations.handoff.kit import ANA, BEN, COMPANY, staff
 

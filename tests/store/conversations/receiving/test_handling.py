@@ -16,7 +16,7 @@ from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
 from conversations.receiving import appending
 from conversations.receiving.handling import Handled, handle
-from conversations.receiving.models import NOT_PLACED, partition_of
+from conversations.receiving.rows import NOT_PLACED, partition_of
 from conversations.records import HandOffState
 from tests import faults
 from tests.people import member, signed_in

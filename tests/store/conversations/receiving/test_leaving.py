@@ -19,7 +19,7 @@ from conversations.reading import hand_off_of, reference_of
 from conversations.receiving import leaving
 from conversations.receiving.handling import handle
 from conversations.receiving.leaving import leave_to_ai
-from conversations.receiving.reading import last_words, messages_of
+from conversations.receiving.rows import last_words, messages_of
 from conversations.receiving.worker import PUT_OFF, sweep
 from tests import faults
 from tests.people import member, signed_in

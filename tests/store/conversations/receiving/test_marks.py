@@ -5,7 +5,7 @@ from conversations.attention.causes import answer_in
 from conversations.attention.levels import DEFAULTS
 from conversations.models import Conversation
 from conversations.receiving.appending import append, note_not_delivered
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, WAITING, conversation, held_by, put, stored
 

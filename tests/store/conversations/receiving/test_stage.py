@@ -18,7 +18,7 @@ from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.receiving import handling, stage_lambda_handler
 from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import leave_to_ai
-from conversations.receiving.models import NOT_PLACED
+from conversations.receiving.rows import NOT_PLACED
 from conversations.receiving.stage import NOT_FOR_PEOPLE, STAGE, StageReceiver, take_fragment
 from conversations.receiving.worker import sweep
 from tests import faults

@@ -14,7 +14,7 @@ from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from console.store import queues
 from conversations.receiving import appending, handling, lambda_handler, worker
-from conversations.receiving.models import NOT_PLACED, MessageRow
+from conversations.receiving.rows import NOT_PLACED, MessageRow
 from conversations.receiving.worker import FAILED, Receiver, sweep
 from demo.dynamodb_local import free_port
 from tests import faults

@@ -13,7 +13,7 @@ import pytest
 from console import clock
 from console.errors import StoreUnavailable
 from console.system_sections import sections
-from conversations.receiving.models import MessageRow
+from conversations.receiving.rows import MessageRow
 from conversations.sending import credentials, section
 from conversations.sending.outbox import ReplyForm, accept, mark_retried, seal_form, unseal_form
 from demo.provider import ACCOUNT, TOKEN, DemoProvider, ProviderFault

@@ -9,8 +9,8 @@ from console import clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Role, Scope
 from console.store import queues
+from conversations.receiving.rows import seal_key
 from conversations.sending.outbox import accept, load_reply, seal_form, undo, unseal_form
-from conversations.sending.reading import seal_key
 from tests.store.conversations.sending.conftest import OPTED_OUT, UNREACHABLE
 from tests.support.conversations.handoff.kit import ADMIN, ANA, BEN, CHANNEL, CONVERSATION, KEY, staff, stored
 from tests.support.conversations.replies import (

@@ -249,11 +249,7 @@ def effect_of(
                 change.values[GROUP] = text(to)
             _keep_timer(change, intent, now, stored)
         case HandOffAction.MARK_URGENT | HandOffAction.MARK_NOT_URGENT:
-            is_urgent = intent.action is HandOffAction.MARK_URGENT
-            change.values[URGENT] = text(BY_HAND if is_urgent else NOT_URGENT)
-            key = urgent_in if is_urgent else waiting_in
-            change.values[QUEUE] = held if intent.agent_seen else text(key(intent.company_id))
-            _keep_timer(change, intent, now, stored)
+            _mark_urgency(change, intent, now, stored)
         case _:
             _leave_with_ai(change, intent, now, stored)
     values, removed = routing_change(stored, for_people=ends_for_people(intent))
@@ -262,6 +258,13 @@ def effect_of(
     if begins:
         change.removed = tuple(dict.fromkeys((*change.removed, *OF_LAST_TIME)))
     return change
+
+
+def _mark_urgency(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
+    is_urgent = intent.action is HandOffAction.MARK_URGENT
+    key = held_in if intent.agent_seen else urgent_in if is_urgent else waiting_in
+    change.values |= {URGENT: text(BY_HAND if is_urgent else NOT_URGENT), QUEUE: text(key(intent.company_id))}
+    _keep_timer(change, intent, now, stored)
 
 
 def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:

@@ -162,7 +162,11 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
             "Flows in which the middleware waited more than a day for an answer, counted on the day it asked.",
         ),
     )
-    panels = (
+    return Report(figures, _middleware_panels(actions, events, flows), left_out(query))
+
+
+def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: TopicNumbers) -> tuple[ChartPanel, ...]:
+    return (
         daily(
             "actions",
             "Actions over time",
@@ -220,7 +224,6 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
             "Flows",
         ),
     )
-    return Report(figures, panels, left_out(query))
 
 
 # --- Tenants ----------------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""The trail's entries of what the platform asked for: one for each request, whoever comes to write it.
+"""Trail entries of the platform's requests for a human: one per request, whichever worker writes it.
 
-An entry's key is made of the time since when a human is wanted, so that all who know that time write the same entry.
-`edge_at` says for which flip of the flag it stands, by the platform's time of that; a sweep, which sees no flips,
-leaves it open. A platform that does not move its time can ask twice at the same one, before and after an action of the
-console: the key of the second, which only the stream can tell apart, is made of that action too. Such an entry has no
-`action_id`: it is nothing that the console did, and no link of the chain by which actions are settled.
+An entry's key derives from the time since when a human is wanted, so all workers that know that time write the same
+entry. `edge_at` is the platform's time of the flip of the flag that the entry records; a sweep, which sees no flips,
+leaves it empty. A platform that does not update its time can request twice at the same time, before and after an action
+of the console. Only the stream can tell the two apart, and the key of the second also derives from that action. These
+entries have no `action_id`: they are not actions of the console, and no link in the chain by which actions are settled.
 """
 
 import hashlib
@@ -25,9 +25,10 @@ REASON_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class HumanRequest:
-    """A request of the platform. `at` and `edge_at` are ISO as `clock.to_iso` writes it, `edge_at` "" where open.
+    """A request of the platform. `at` and `edge_at` are ISO strings from `clock.to_iso`; `edge_at` is "" while unknown.
 
-    `previous` is the console's last action before it; `key` the sort key of its entry, "" for the one of its time.
+    `previous` is the console's last action before the request. `key` is the sort key of its entry, "" to derive it from
+    `at`.
     """
 
     conversation_id: str
@@ -41,45 +42,45 @@ class HumanRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """What a trail has of requests, oldest first, and from each fence the action before it.
+    """The requests in a trail, oldest first, and for each fence the id of the action before it.
 
-    A fence changes the item's last action and nothing else, so that a request is the same before and behind it.
+    A fence only changes the item's last action, so a request before it and one after it are the same.
     """
 
     requests: list[HumanRequest]
     fences: dict[str, str]
 
     def after(self, action_id: str) -> list[HumanRequest]:
-        """The requests after one action of the console ("": before all of them)."""
+        """Return the requests that follow an action of the console ("": before all of them)."""
         return [each for each in self.requests if self.is_same(each.previous, action_id)]
 
     def is_same(self, action_id: str, other: str) -> bool:
-        """Whether two actions are one, but for fences."""
+        """Return whether two action ids are equal once fences are skipped."""
         return self._before_fences(action_id) == self._before_fences(other)
 
     def to_write(self, request: HumanRequest) -> HumanRequest:
-        """A request that is not recorded, with a key that none after another action has."""
+        """Return an unrecorded request with a key that no request after another action uses."""
         taken = {each.key for each in self.requests if not self.is_same(each.previous, request.previous)}
         if sort_key(request) not in taken:
             return request
         return replace(request, key=_key(request.conversation_id, request.at, request.previous))
 
     def _before_fences(self, action_id: str) -> str:
-        # Not followed for ever: entries are foreign data too.
+        # Bounded: entries are foreign data and may form a cycle.
         for _ in self.fences:
             action_id = self.fences.get(action_id, action_id)
         return action_id
 
 
 def request_in(stored: Raw, at: str, edge_at: str = "") -> HumanRequest:
-    """The request that an item, or an image of it, tells of."""
+    """Return the request that an item, or an image of it, describes."""
     marks = marks_of(stored)
     conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
     return HumanRequest(conversation_id, marks.company_id, marks.last_action, at, edge_at, reason)
 
 
 def sort_key(request: HumanRequest) -> str:
-    """Key of a request's entry within its trail."""
+    """Return the sort key of a request's entry within its trail."""
     return request.key or _key(request.conversation_id, request.at)
 
 
@@ -89,7 +90,7 @@ def _key(conversation_id: str, at: str, *more: str) -> str:
 
 
 def recorded_since(conversation_id: str, since: str) -> RecordedRequest:
-    """What the trail has of requests from `since` on. Strongly consistent. Raises the store's errors."""
+    """Return the requests and fences in the trail from `since` on. Strongly consistent. Raises the store's errors."""
     recorded = RecordedRequest([], {})
     is_request = (AuditEntry.action_type == Action.HAND_OFF_REQUEST.value) & (AuditEntry.actor == PLATFORM.name)
     for entry in AuditEntry.query(
@@ -109,7 +110,7 @@ def recorded_since(conversation_id: str, since: str) -> RecordedRequest:
 
 
 def ensure(request: HumanRequest) -> bool:
-    """Write a request's entry if it is not there; whether it was this that wrote it. Raises the store's errors."""
+    """Write a request's entry unless it exists; return whether this call wrote it. Raises the store's errors."""
     at = clock.parse_instant(request.at)
     if at is None:
         raise ValueError("a request has a time")
@@ -131,7 +132,7 @@ def ensure(request: HumanRequest) -> bool:
 
 
 def claim(found: HumanRequest, request: HumanRequest) -> bool:
-    """Let a recorded request stand for another flip; False if it changed meanwhile. Raises the store's errors."""
+    """Assign a recorded request to another flip; return False if it changed meanwhile. Raises the store's errors."""
     open_or_same = AuditEntry.edge_at == found.edge_at if found.edge_at else AuditEntry.edge_at.does_not_exist()
     claimed = build(TrailEntry("", Action.HAND_OFF_REQUEST, PLATFORM, payload={"reason": request.reason}), clock.now())
     actions: list[UpdateAction] = [AuditEntry.edge_at.set(request.edge_at)]
@@ -146,5 +147,5 @@ def claim(found: HumanRequest, request: HumanRequest) -> bool:
 
 
 def of_earlier_flip(found: HumanRequest, request: HumanRequest) -> HumanRequest:
-    """The entry that the flip gets for which `found` stood before `request` proved to be the one."""
+    """Return a separate entry for the earlier flip that `found` recorded before `request` claimed it."""
     return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")

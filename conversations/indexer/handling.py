@@ -1,4 +1,4 @@
-"""What one record of the stream, or one item of a sweep, asks for. Raises the store's errors; may be repeated then."""
+"""Processing of one record of the stream, or one item of a sweep. Raises the store's errors; safe to repeat."""
 
 from collections import Counter
 from enum import StrEnum
@@ -22,7 +22,7 @@ from conversations.notifications.notification import new_notifications, notifica
 
 
 class Did(StrEnum):
-    """What the indexer counts."""
+    """The indexer's counters."""
 
     READ = "read"
     REPAIRED = "repaired"
@@ -38,12 +38,12 @@ WorkCounts = Counter[str]
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same may succeed later: the store did not answer, or was busy. Else it is the item."""
+    """Return whether a retry may succeed: the store was unavailable or busy. Otherwise the item is at fault."""
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
 
 
 def handle(change: StreamChange) -> WorkCounts:
-    """One record of the stream."""
+    """Process one record of the stream."""
     done: WorkCounts = Counter({Did.READ: 1})
     if change.new is None:
         if change.old is not None:
@@ -52,7 +52,7 @@ def handle(change: StreamChange) -> WorkCounts:
     done += _handle_image(change, change.new)
     plan(change.new, change.old or {})
     announce(new_notifications(change.new, change.old or {}, levels_in(change.new), clock.now(), change.at))
-    # Last: that a company cannot be registered now keeps nobody out of the queue.
+    # Last, so that a failure to register the company keeps no conversation out of the queue.
     note_company_of(change.new)
     done[Did.COUNTED] += insight.note_change(change.new, change.old)
     return done
@@ -65,22 +65,22 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
         restored, goes_on = _restore(change)
         done[Did.REASSERTED] += restored
         if not goes_on:
-            # Such a flip is never a request, even where somebody was faster in putting it right.
+            # Such a flip is never a request, even if another worker restored it first.
             edge = None
     if edge is not None:
         done[Did.REQUESTED] += requests.settle(edge)
         _mark_urgent(edge)
     elif repair_of(image, clock.now()) is not None:
-        # The image may be old; judged is what is there now.
+        # The image may be old, so judge the current item.
         stored = read_raw(key_in(image), READ)
         done[Did.REPAIRED] += stored is not None and tend(stored) is not None
     return done
 
 
 def _mark_urgent(edge: requests.Edge) -> None:
-    """Put a request among the urgent ones, where the middleware notes that it cannot wait.
+    """Mark a requested conversation as urgent where the middleware notes that it cannot wait.
 
-    A record that comes again may be of one that is over: what people have by now is another matter.
+    A repeated record may belong to a request that is over; a later request is not marked on its account.
     """
     image = edge.image
     why = urgent_by_middleware(image["conversation_id"]["S"]) if is_open_for_urgency(image) else ""
@@ -93,7 +93,7 @@ def _mark_urgent(edge: requests.Edge) -> None:
 
 
 def _is_of(stored: Raw, edge: requests.Edge) -> bool:
-    """Whether what people have now is what that request asked for: it began then, or when a sweep first saw it."""
+    """Return whether people have the item because of this request: since its time, or since a sweep first saw it."""
     since = marks_of(stored).requested_at
     if since <= edge.at:
         return True
@@ -102,7 +102,7 @@ def _is_of(stored: Raw, edge: requests.Edge) -> bool:
 
 
 def handle_item(stored: Raw) -> WorkCounts:
-    """One item of a sweep, whose facts are another matter."""
+    """Process one item of a sweep, except for its facts."""
     done = Counter({Did.READ: 1}) + _handle_stored(stored)
     plan(stored, {})
     announce(notifications_of(stored, levels_in(stored), clock.now()))
@@ -111,7 +111,7 @@ def handle_item(stored: Raw) -> WorkCounts:
 
 
 def _handle_stored(stored: Raw) -> WorkCounts:
-    """A sweep sees no flips: who waits now, and not by a person's doing, was asked for."""
+    """Restore or repair an item, and record its request: a sweep sees no flips, so it infers one from the state."""
     done: WorkCounts = Counter()
     if reassert(stored):
         done[Did.REASSERTED] += 1
@@ -132,7 +132,7 @@ def _handle_stored(stored: Raw) -> WorkCounts:
 
 
 def tend(stored: Raw) -> tuple[Raw, Repair] | None:
-    """Repair an item: as it is then, and what was written; None where nothing was wrong. `stored` may be old."""
+    """Repair an item; return it as repaired with the repair, None if nothing was wrong. `stored` may be old."""
     current: Raw | None = stored
     for _ in range(requests.TRIES):
         if current is None:
@@ -148,7 +148,7 @@ def tend(stored: Raw) -> tuple[Raw, Repair] | None:
 
 
 def _record_what_ends(stored: Raw, repair: Repair) -> None:
-    """The entry of a request, before the time is removed that names it: who wrote it may have died in between."""
+    """Write a request's entry before its time is removed: the worker that set the time may have died."""
     marks = marks_of(stored)
     if REQUESTED_AT in repair.removed and marks.requested_at and marks.wanted is not True:
         entries.ensure(request_in(stored, marks.requested_at))
@@ -165,14 +165,14 @@ def _was_written_back(change: StreamChange) -> bool:
 
 
 def _restore(change: StreamChange) -> tuple[bool, bool]:
-    """Restore what the item says now; and whether the flip goes on as something that the platform asks for."""
+    """Restore the current item; return whether it was restored, and whether the flip may count as a request."""
     image = change.new or {}
     stored = read_raw(key_in(image))
     if stored is None or marks_of(stored).last_action != marks_of(image).last_action or not differs(stored):
         return False, False
     if reassert(stored):
         return True, False
-    # Not due, or done already: by another worker, just now, perhaps.
+    # Not due, or done already, perhaps by another worker just now.
     stored = read_raw(key_in(image))
     goes_on = (
         stored is not None and marks_of(stored).last_action == marks_of(image).last_action and marks_of(stored).flag

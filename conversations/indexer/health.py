@@ -1,4 +1,4 @@
-"""How the indexer is: what pages that rely on the index need to know, and what `/system/` shows. One GetItem."""
+"""Health of the indexer, for pages that rely on the index and for `/system/`. One GetItem."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from console.store.models import plain_item
 from conversations.handoff.stored import text
 from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
 
-# A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
-# only when something changes, so that its silence says nothing.
+# A worker beats every five seconds; after this long without a beat it is dead or cut off from the store. A Lambda runs
+# only when something changes, so its silence means nothing.
 STALE_AFTER = timedelta(seconds=60)
-# What a schedule runs, every few minutes, beats only then.
+# Scheduled work runs every few minutes and beats only then.
 SCHEDULED_STALE_AFTER = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexerHealth:
-    """`ran`: ever; `backfilled`: a sweep has looked at everything, and nothing was missed since as far as is known.
+    """Health of the indexer. `ran`: ever; `backfilled`: a sweep covered everything, and no change was missed since.
 
-    Only then does the index hold all that waits. `lag_seconds`: from the last change that was handled to its handling,
-    0 when all were; None where nothing tells. `mode`: stream, sweep, lambda, or "" before the first run.
+    Only then does the index contain everything that waits. `lag_seconds`: time from the last handled change to its
+    handling, 0 if all are handled, None if unknown. `mode`: stream, sweep, lambda, or "" before the first run.
     """
 
     ran: bool = False
@@ -39,16 +39,16 @@ class IndexerHealth:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether pages may rely on the index as it is now."""
+        """Whether pages may rely on the index in its current state."""
         return self.ran and self.backfilled and not self.is_stale
 
     @property
     def is_behind(self) -> bool:
-        """Whether people would notice the lag: they wait for a request that they know of."""
+        """Whether people would notice the lag, as they wait for a request that they know of."""
         return self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds()
 
     def describe(self, now: datetime) -> str:
-        """One line for people."""
+        """Return a one-line description for people."""
         if not self.ran:
             return "The queue's indexer has never run."
         if self.is_stale:
@@ -62,7 +62,7 @@ class IndexerHealth:
 
 
 def read_health(now: datetime | None = None) -> IndexerHealth:
-    """How the indexer is. One GetItem; raises the store's errors. Without the console's table it never ran."""
+    """Read the indexer's health; without the console's table it never ran. One GetItem; raises the store's errors."""
     key = {"pk": text(INDEXER), "sk": text(LEASE)}
     try:
         answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
@@ -72,9 +72,9 @@ def read_health(now: datetime | None = None) -> IndexerHealth:
 
 
 def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
-    """The health that the item of the lease tells, as plain Python."""
+    """Return the health in the lease's item, given as plain Python values."""
     swept_at = clock.parse_instant(stored.get("last_sweep_at"))
-    # Sweeps by hand or by a timer, without a worker, count as beats too.
+    # Sweeps run by hand or by a timer, without a worker, count as beats too.
     beats = [each for each in (clock.parse_instant(stored.get("beat_at")), swept_at) if each is not None]
     beat_at, mode, lag = max(beats, default=None), str(stored.get("mode") or ""), stored.get("lag")
     counts = stored.get("counts")
@@ -91,14 +91,14 @@ def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
 
 
 def stale_after(noted: Mapping[str, Any]) -> timedelta:
-    """For how long silence says nothing of a process that notes its heartbeat."""
+    """Return how long a process that writes heartbeats may be silent before it counts as stale."""
     return SCHEDULED_STALE_AFTER if noted.get("scheduled") else STALE_AFTER
 
 
 def describe_beat(noted: Mapping[str, Any], now: datetime, who: str, does: str) -> tuple[bool | None, str]:
-    """Whether a process that notes its heartbeat runs (None: it never has), and that in words without a full stop.
+    """Return whether a process that writes heartbeats runs (None: it never has), and a sentence without a full stop.
 
-    `who` names it, and `does` says what a Lambda in its place does: "its receiver", "receives".
+    `who` names the process, and `does` says what a Lambda in its place does: "its receiver", "receives".
     """
     beat_at = clock.parse_instant(noted.get("beat_at"))
     if beat_at is None:

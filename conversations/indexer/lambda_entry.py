@@ -1,7 +1,7 @@
 """The indexer as an AWS Lambda on the stream of the conversations table: `conversations.indexer.lambda_handler`.
 
-The event source mapping needs `ReportBatchItemFailures` and both images. It takes the place of `manage.py
-index_handoffs`, but for sweeps: run one (`--sweep`) to back-fill, and after failures that outlast the stream.
+The event source mapping needs `ReportBatchItemFailures` and both images. It replaces `manage.py index_handoffs`, except
+for sweeps: run one (`--sweep`) to back-fill, and after failures that outlast the stream.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
-    """Handle the records of an event, see `streams.events`; what can never be handled is left to the next sweep."""
+    """Handle an event's records, see `streams.events`; a record that can never be handled is left to the next sweep."""
     start()
     from conversations.indexer.handling import handle
     from conversations.indexer.lease import INDEXER

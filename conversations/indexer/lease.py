@@ -1,8 +1,8 @@
-"""One worker at a time, and how far it came: items of the console's own table.
+"""Leases and stream positions: items of the console's own table that let one worker at a time do some work.
 
-`pk` names the work. `sk = LEASE`: who does it until when, in which epoch (it counts the take-overs), and how that goes.
-`sk = SHARD#…`: the position in each shard of the stream, written only by who holds the lease. Two workers at once would
-do no harm: everything that they write is idempotent.
+`pk` names the work. `sk = LEASE` contains the owner, the expiry, the epoch (incremented on each take-over) and the
+worker's state. `sk = SHARD#…` contains the position in one shard of the stream and is written only by the lease's
+owner. Two concurrent workers would do no harm: all their writes are idempotent.
 """
 
 import secrets
@@ -20,24 +20,24 @@ from conversations.handoff.stored import Raw, text
 from conversations.indexer.streams.shards import Shard
 
 INDEXER, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
-# How the index is kept: by a worker on the stream, by sweeps, by a Lambda on the stream.
+# How the index is updated: by a worker on the stream, by sweeps, or by a Lambda on the stream.
 STREAM, SWEEP, LAMBDA = "stream", "sweep", "lambda"
-# Who does not renew it for so long has died, or is cut off.
+# An owner that does not renew for this long has died or is cut off from the store.
 LEASE_SECONDS = 30
-# A position is of no use once the stream has forgotten it.
+# A position is of no use once the stream has dropped its records.
 POSITION_KEPT = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
 class ShardPosition:
-    """How far a shard was read, and when that was noted."""
+    """The position in a shard, and when it was noted."""
 
     shard: Shard
     noted_at: datetime | None
 
 
 class Lease:
-    """The lease of one worker, for the work named `name`. `state` is the item when the lease was taken, plain."""
+    """The lease of one worker on the work `name`. `state` is the lease's item when it was taken, as plain values."""
 
     def __init__(self, owner: str = "", now: Callable[[], datetime] = clock.now, name: str = INDEXER) -> None:
         self.owner = owner or secrets.token_hex(8)
@@ -48,11 +48,11 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether this worker has it, as far as it knows."""
+        """Whether this worker owns the lease, to its own knowledge."""
         return self.epoch > 0
 
     def take(self) -> bool:
-        """Take the lease if nobody else has it, in a new epoch. Raises the store's errors."""
+        """Take the lease in a new epoch unless another worker owns it. Raises the store's errors."""
         now = self._now()
         request = _update(
             self.name,
@@ -69,7 +69,7 @@ class Lease:
         return True
 
     def renew(self, **details: Any) -> bool:
-        """Renew the lease and note how things are; False if another has it by now. Raises the store's errors."""
+        """Renew the lease and note `details`; return False if another worker owns it now. Raises the store's errors."""
         now = self._now()
         values = {":me": text(self.owner), ":mine": _number(self.epoch), ":until": self._until(now)}
         set_, removed = ["#until = :until"], []
@@ -91,7 +91,7 @@ class Lease:
         return True
 
     def give_back(self) -> None:
-        """Let another worker begin at once. Raises the store's errors."""
+        """Give the lease back, so that another worker can start immediately. Raises the store's errors."""
         if not self.is_held:
             return
         request = _update(
@@ -107,7 +107,7 @@ class Lease:
             return
 
     def note_position(self, arn: str, shard: Shard) -> bool:
-        """Note how far a shard was read; False if the lease is another's by now. Raises the store's errors."""
+        """Note a shard's position; return False if another worker owns the lease now. Raises the store's errors."""
         now = self._now()
         item = {
             "pk": text(self.name),
@@ -134,7 +134,7 @@ class Lease:
 
 
 def positions(arn: str, name: str = INDEXER) -> list[ShardPosition]:
-    """How far each shard of a stream was read for that work, strongly consistent. Raises the store's errors."""
+    """Return the work's position in each shard of a stream. Strongly consistent. Raises the store's errors."""
     found: list[dict[str, Any]] = []
     start: dict[str, Any] = {}
     while True:
@@ -161,20 +161,20 @@ def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPositi
 
 
 def notes_of(names: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return what each of these works noted of itself, plain; nothing for what never ran. Raises the store's errors."""
+    """Return each work's lease item as plain values, {} for work that never ran. Raises the store's errors."""
     found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
     return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 
 def note(work: str = INDEXER, /, **details: Any) -> None:
-    """Note how some work goes without a lease: a sweep by hand, a Lambda. Raises the store's errors."""
+    """Note the state of work that has no lease: a sweep by hand, a Lambda. Raises the store's errors."""
     values = {f":{name}": _value(value) for name, value in details.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
     retried(lambda: call("UpdateItem", **_update(work, expression, values, names=tuple(details))))
 
 
 def note_sweep(at: datetime, mode: str) -> None:
-    """Note that everything was looked at; the mode only where no other is known. Raises the store's errors."""
+    """Note a complete sweep; set the mode only if none is noted. Raises the store's errors."""
     values = {":at": _value(at), ":mode": text(mode), ":owed": _value(False)}
     expression = (
         "SET #last_sweep_at = :at, #backfilled_at = :at, #sweep_owed = :owed, #mode = if_not_exists(#mode, :mode)"

@@ -1,7 +1,7 @@
-"""Work that one process at a time does, under a lease: round after round, heartbeats, and pauses after failures.
+"""Base of workers that run one at a time under a lease: rounds, heartbeats, and pauses after failures.
 
-A second process stands by and takes over when the lease runs out. Each ends when `wait` says so, and gives the lease
-back.
+A second process stands by and takes over when the lease runs out. Each worker ends when `wait` returns true, and gives
+the lease back.
 """
 
 import logging
@@ -24,30 +24,30 @@ from conversations.indexer.streams.shards import stream_of_table
 logger = logging.getLogger(__name__)
 
 BEAT_EVERY = timedelta(seconds=5)
-# Streams are switched on and off; one that is off can be read to its end, and tells nothing new.
+# Streams can be switched on and off; a disabled one can still be read to its end, but gets no new records.
 LOOK_FOR_STREAM = timedelta(minutes=1)
 STAND_BY_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 30.0
-# A stream has no end that it tells: `--once` ends after so many rounds without news.
+# A stream has no visible end: `--once` ends after this many rounds without records.
 QUIET_ROUNDS = 3
-# Errors in a row after which `--once` gives up, a minute and a half after the first: a timer runs it again.
+# Consecutive errors after which `--once` gives up, a minute and a half after the first: a timer runs it again.
 MOST_ERRORS = 7
-# Errors in a row after which what walks over a whole table once gives up: it would begin anew.
+# Consecutive errors after which a walk over a whole table gives up: a new run would start from the beginning.
 MOST_TRIES_AGAIN = 5
 
 T = TypeVar("T")
 
 
 def pause_after(failures: int, seconds: float = 1.0) -> float:
-    """How many seconds to wait after so many failures in a row: twice as long each time, up to half a minute."""
+    """Return the seconds to wait after consecutive failures: doubled each time, up to half a minute."""
     return min(LONGEST_PAUSE_SECONDS, seconds * 2.0 ** min(failures, 10))
 
 
 def tried_again(work: Callable[[], T], wait: Callable[[float], object] | None = None) -> T:
-    """What `work` returns, tried again after pauses, half a minute in all, while the store gives no answer.
+    """Return the result of `work`, retried with pauses (half a minute in all) while the store is unavailable.
 
-    `wait` pauses for so many seconds and may say that it is to end. Raises the store's errors: of the last try, or what
-    no further one can mend.
+    `wait` pauses for a number of seconds and may return true to stop. Raises the store's errors: the last attempt's, or
+    one that no retry can fix.
     """
     errors = 0
     while True:
@@ -60,13 +60,14 @@ def tried_again(work: Callable[[], T], wait: Callable[[float], object] | None = 
 
 
 class LeasedWorker(ABC):
-    """`name` is the lease's; `wait` pauses for so many seconds and says whether to end; `say` gets a line to tell.
+    """A worker under the lease `name`. `wait` pauses for some seconds and returns whether to end; `say` shows progress.
 
-    Subclasses say where to go on (`_find_place`) and what a round does (`_work`); both raise the store's errors.
+    Subclasses find where to continue (`_find_place`) and do the work of a round (`_work`); both raise the store's
+    errors.
     """
 
     name = ""
-    # What the log calls it.
+    # Its name in the log.
     title = ""
     # The table whose stream it follows, "" for none.
     table_key = ""
@@ -95,13 +96,13 @@ class LeasedWorker(ABC):
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last round could not do its work."""
+        """Whether the last round failed."""
         return self._errors > 0
 
     def run(self, *, once: bool = False) -> None:
-        """Work until `wait` says to end; `once`, for who is run by a schedule: until all that is there was handled.
+        """Work until `wait` says to end; with `once`, for scheduled runs, until everything available is handled.
 
-        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
         """
         self._is_scheduled, self._quiet = once, 0
         try:
@@ -121,7 +122,7 @@ class LeasedWorker(ABC):
             self._give_back()
 
     def cycle(self) -> float:
-        """One round. Returns how many seconds to wait before the next: none while there is more to do."""
+        """Run one round. Return the seconds to wait before the next: 0 while there is more to do."""
         try:
             if not self.lease.is_held and not self._begin():
                 return STAND_BY_SECONDS
@@ -134,7 +135,7 @@ class LeasedWorker(ABC):
             logger.warning("%s could not go on: %s", self.title, type(error).__name__)
             instrumentation.count_worker_failure()
             if isinstance(error, TableMissing):
-                # The stream or the table is another one: look again.
+                # The stream or the table was replaced: look it up again.
                 self._begin_anew()
             return self._pause()
         if self._following is not None and self._following.is_stuck:
@@ -146,47 +147,47 @@ class LeasedWorker(ABC):
 
     @abstractmethod
     def _find_place(self) -> None:
-        """Find out where to go on, with the lease just taken."""
+        """Find where to continue, just after taking the lease."""
 
     @abstractmethod
     def _work(self) -> WorkCounts:
-        """One round's work."""
+        """Do the work of one round."""
 
     def _is_busy(self, done: WorkCounts) -> bool:
         return bool(done)
 
     def _is_through(self, done: WorkCounts) -> bool:
-        """Whether nothing is left to do for now."""
+        """Return whether there is nothing left to do for now."""
         return not self._is_busy(done)
 
     def _details(self) -> dict[str, Any]:
-        """What a heartbeat tells beside its time."""
+        """Return what a heartbeat contains in addition to its time."""
         return {}
 
     def _pause(self) -> float:
         return pause_after(self._errors, self.interval)
 
     def _begin(self) -> bool:
-        """Take the lease, and find out where to go on; False while another worker has it."""
+        """Take the lease and find where to continue; return False while another worker owns it."""
         if not self.lease.take():
             return False
         try:
             self._beat_at = None
             self._find_place()
         except ConsoleError:
-            # Half of a beginning would be gone on from for as long as the lease is held.
+            # Otherwise the worker would continue from a half-initialised state for as long as it owns the lease.
             self._begin_anew()
             raise
         return True
 
     def _find_stream(self) -> str:
-        """ARN of the stream to be followed, "" for none."""
+        """Return the ARN of the stream to follow, "" for none."""
         self._looked_at = self._now()
         self._arn = stream_of_table(self.table_key)
         return self._arn
 
     def _is_another_stream(self) -> bool:
-        """Whether the stream is another one by now, looked at once a minute: then the worker begins anew."""
+        """Return whether the stream was replaced, checked once a minute; if so, start over."""
         if self._now() - self._looked_at < LOOK_FOR_STREAM:
             return False
         before = self._arn
@@ -196,7 +197,7 @@ class LeasedWorker(ABC):
         return True
 
     def _begin_anew(self) -> None:
-        """The next round takes the lease again, and looks where to go on."""
+        """Make the next round take the lease again and find where to continue."""
         self._following, self.mode = None, ""
         self.lease.epoch = 0
 

@@ -1,10 +1,10 @@
-"""Restoring what a person decided, where a service wrote back what it had read before (data model, section 4).
+"""Restores a person's decision after a service wrote back stale values (data model, section 4).
 
-A reply service reads flag and reason, asks the AI, and writes both back seconds later. An action of a person in between
-is undone, though nobody decided that: the flag differs from what the action wanted, and it is still the last one. If
-the conversation was being processed when the action was taken, and this happened within the time that such a service
-can run, the action is restored: once, as a recorded action of its own, through the same protocol. Whatever differs
-later is shown to people as overridden, or waits for a human like any other.
+A reply service reads flag and reason, asks the AI, and writes both back seconds later. This undoes a person's action in
+between, although nobody decided so: the flag differs from what the last action wanted. If the conversation was being
+processed at the time of the action, and the flag changed within the time that such a service can run, the action is
+restored: once, as a recorded action of its own, through the same protocol. A later difference is shown to people as
+overridden, or waits for a human like any other.
 """
 
 import hashlib
@@ -49,20 +49,20 @@ from conversations.handoff.stored import (
 from conversations.indexer.states import marks_of, platform_time
 from conversations.records import is_processing
 
-# The longest that a Lambda runs: what it read before, it writes back within this time.
+# The longest that a Lambda runs: it writes back what it read within this time.
 WINDOW = timedelta(minutes=15)
-# None of these decides who has the conversation, so that nothing written back can undo it.
+# None of these decides who has the conversation, so no write-back can undo it.
 NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.value, Action.HAND_OFF_LEAVE.value})
 
 
 def differs(stored: Raw) -> bool:
-    """Whether the flag is another than the console's last action wanted."""
+    """Return whether the flag differs from what the console's last action wanted."""
     marks = marks_of(stored)
     return bool(marks.last_action) and marks.wanted is not None and marks.wanted != marks.flag
 
 
 def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
-    """The idempotency record of an item's last action; None where none is left. Strongly consistent."""
+    """Return the idempotency record of an item's last action, None if it no longer exists. Strongly consistent."""
     marks = marks_of(stored)
     if not marks.last_action:
         return None
@@ -73,9 +73,10 @@ def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
 
 
 def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
-    """Whether the flag of an item, or of an image of it, is what a service wrote back across the action of that record.
+    """Return whether the flag of an item, or of an image of it, was written back stale, across the action of `record`.
 
-    A flag as the action wanted it can be that too. A reason other than the old one is a new decision of the platform.
+    This may be so even if the flag is what the action wanted. A reason other than the old one is a new decision of the
+    platform.
     """
     if record is None or record.intent in NOT_AGAIN or not is_processing(record.during_status):
         return False
@@ -90,14 +91,14 @@ def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
 
 
 def reassertion_id(last_action: str) -> str:
-    """Id of the action that restores another: the same for all who come to do it."""
+    """Return the id of the action that restores another: the same in all workers."""
     return hashlib.sha256(f"hand-off restored {last_action}".encode(errors="replace")).hexdigest()[:32]
 
 
 def reassert(stored: Raw) -> bool:
-    """Restore the last action on an item as read just before, if that is due; whether it was restored by this.
+    """Restore the last action on a just-read item if that is due; return whether this call restored it.
 
-    Raises the store's errors; to be repeated then.
+    Raises the store's errors; safe to repeat.
     """
     record = record_of_last_action(stored) if differs(stored) else None
     if record is None or not is_written_back(record, stored):
@@ -124,7 +125,7 @@ def reassert(stored: Raw) -> bool:
 
 
 def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
-    """The write: the flag as the action wanted it, on condition that nobody acted since. Never `updated_at`."""
+    """Build the write: the flag as the action wanted it, provided nobody acted since. Never sets `updated_at`."""
     marks = marks_of(stored)
     change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
     if marks.wanted:
@@ -142,11 +143,11 @@ def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
 
 
 def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: RecordedAction) -> bool:
-    """The result, where it is certain; what is not stays pending, and is settled by the rules for every action."""
+    """Close the action if its result is certain; otherwise it stays pending, settled by the rules for all actions."""
     if sent.item is not None and last_action_of(sent.item) == act.action_id:
         close_quietly(recorded, Result.SUCCESS)
         if restored.is_pending:
-            # Its last action was there to be replaced: it took effect, though nobody came to say so.
+            # The restored action was the item's last one, so it took effect, even if its result was never recorded.
             close_quietly(restored, Result.SUCCESS)
         return True
     if sent.accepted is None:

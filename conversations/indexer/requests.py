@@ -1,11 +1,11 @@
-"""A request of the platform: the flag rose without the console's doing. One entry in the trail for each, whatever else
-happens: records that come twice or late, sweeps that saw the item meanwhile, crashes between the writes.
+"""Requests of the platform: the flag rose without an action of the console. Each gets exactly one entry in the trail,
+despite repeated or late records, sweeps that saw the item meanwhile, and crashes between the writes.
 
-Whoever sees a request first gives the item its `hand_off_requested_at`, and only then writes the entry of that time.
-The stream knows the platform's time of the flip; a sweep knows a time at which somebody waited. So an entry that a
-sweep wrote stands for the last flip at or before it, and the stream, which sees all flips in order, finds out which
-that is: each flip claims the first open entry at or after it, and a later flip, if it too lies before that entry, takes
-it over and gives the earlier one an entry of its own.
+Whichever worker sees a request first sets the item's `hand_off_requested_at`, and only then writes the entry of that
+time. The stream knows the platform's time of the flip; a sweep only knows a time at which somebody waited. So an entry
+that a sweep wrote belongs to the last flip at or before it. The stream, which sees all flips in order, finds that flip:
+each one claims the first open entry at or after it. A later flip that is also before this entry takes it over and gives
+the earlier flip an entry of its own.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ TOO_BUSY = "The conversation changes too often to be indexed now."
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The platform raised the flag. `request` is what it asks, at its own time; `before` and `image` are the item's."""
+    """A rise of the flag by the platform. `request` has the platform's time; `before` are the old marks of `image`."""
 
     request: HumanRequest
     image: Raw
@@ -35,12 +35,12 @@ class Edge:
 
     @property
     def at(self) -> str:
-        """The platform's time of it (ISO)."""
+        """The platform's time of the rise (ISO)."""
         return self.request.at
 
 
 def is_of_platform(change: StreamChange) -> bool:
-    """Whether a change that the stream tells is no console action: those leave a last action of their own."""
+    """Return whether a change was made by the platform: console actions set a new last action."""
     if change.new is None:
         return False
     last_action = marks_of(change.new).last_action
@@ -48,11 +48,11 @@ def is_of_platform(change: StreamChange) -> bool:
 
 
 def edge_of(change: StreamChange) -> Edge | None:
-    """The request that a change is, if it is one."""
+    """Return the request that a change makes, None if it makes none."""
     if change.new is None or not is_of_platform(change):
         return None
     now, before = marks_of(change.new), marks_of(change.old or {})
-    # An item that comes with somebody who holds it was written by no platform: it is restored, or loaded.
+    # A new item that already has a holder was not written by the platform: it was restored or loaded.
     if not now.flag or before.flag or (change.old is None and (now.agent or now.wanted)):
         return None
     at = platform_time(change.new, change.at)
@@ -60,12 +60,12 @@ def edge_of(change: StreamChange) -> Edge | None:
 
 
 def settle(edge: Edge) -> bool:
-    """See that the item waits since the request, if that still goes on, and that the trail has its one entry.
+    """Ensure that the item waits since the request, if it still applies, and that the trail has its one entry.
 
-    Returns whether an entry was written for it just now. Raises the store's errors; to be repeated then.
+    Returns whether this call wrote the entry. Raises the store's errors; safe to repeat.
     """
     for number in range(TRIES):
-        # Most often the item still is as the record shows it: a write on that condition saves the read.
+        # Usually the item is still as in the record: a write on that condition saves the read.
         stored = edge.image if number == 0 else read_raw(key_in(edge.image), READ)
         marks = marks_of(stored or {})
         since = min(edge.at, marks.requested_at or edge.at)
@@ -83,7 +83,7 @@ def settle(edge: Edge) -> bool:
         if repair is not None and stored is not None:
             if not write(stored, repair):
                 continue
-            # Who writes the time and dies before the entry is written left what a repetition, or a sweep, finds.
+            # If this worker dies before it writes the entry, the time lets a repetition or a sweep write it.
             candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
         elif number == 0:
             continue
@@ -94,7 +94,7 @@ def settle(edge: Edge) -> bool:
 
 
 def _is_stale(edge: Edge, bears: str, found: Iterable[HumanRequest]) -> bool:
-    """Whether the item's time is of an earlier request: it was there before this one, or is known to be another's."""
+    """Return whether the item's time is of an earlier request: set before this one, or known to be another's."""
     if not bears or bears == edge.at:
         return False
     known = {each.at: each.edge_at for each in found}
@@ -102,9 +102,9 @@ def _is_stale(edge: Edge, bears: str, found: Iterable[HumanRequest]) -> bool:
 
 
 def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[HumanRequest]:
-    """Entries that may be this request's, oldest first; the last resort of those is one that is still to be written.
+    """Return the entries that may be this request's, oldest first, including one that is not written yet.
 
-    That is the entry of the time that the item bears: a sweep may have given it that and be about to write the entry.
+    That one has the time on the item: a sweep may have set the time and be about to write the entry.
     """
     there = [each for each in found if each.edge_at < edge.at and (each.at >= edge.at or each.at == bears)]
     if bears and bears not in {each.at for each in found}:
@@ -113,14 +113,14 @@ def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[Human
 
 
 def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool) -> Repair | None:
-    """What the item lacks for this request. `renew`: its time is not this request's; `is_over`: nor will it be."""
+    """Return what the item lacks. `renew`: its time is not this request's; `is_over`: an entry may be this request's."""
     now = clock.now()
     if is_outside(stored, marks, now) or (is_over and renew):
         return repair_of(stored, now)
     values: Raw = {REQUESTED_AT: text(edge.at)} if renew else {}
     left_over = (ATTENTION,) if ATTENTION in stored else ()
     if marks.agent and marks.agent == edge.before.agent:
-        # Somebody had it when the platform took it away; what it asks now is for whoever comes first.
+        # The platform took it from its holder; the request is open to whoever takes it first.
         waits = text(waiting_key(stored, marks.company_id))
         return Repair(values | {QUEUE: waits}, removed=(AGENT, TAKEN_AT, *left_over))
     key = text(queue_key(stored, marks, now))
@@ -130,7 +130,7 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
 
 
 def _record(edge: Edge, candidates: list[HumanRequest], recorded: RecordedRequest) -> bool | None:
-    """Whether the entry had to be written, or an open one was there; None where somebody was faster: look again."""
+    """Return whether an entry had to be written or an open one was claimed; None if another worker was faster."""
     first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:
         return entries.ensure(recorded.to_write(first)) or None

@@ -23,7 +23,7 @@ _COUNTS = {
 
 
 def section(now: datetime) -> SystemSection:
-    """How the indexer is. One GetItem; raises the store's errors."""
+    """Return the indexer's section of the system page. One GetItem; raises the store's errors."""
     health = read_health(now)
     if not health.ran:
         return SystemSection(TITLE, "not running", health.describe(now), "human", hints=("manage.py index_handoffs",))

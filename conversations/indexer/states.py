@@ -1,6 +1,6 @@
-"""What an item says about its hand-off, and what its attributes in the queue's index must be for that.
+"""The hand-off state of an item, and the attributes that it needs in the queue's index.
 
-No I/O but for the service levels of the company, which each process caches.
+No I/O except for the company's service levels, which each process caches.
 """
 
 from dataclasses import dataclass, field
@@ -34,13 +34,13 @@ from conversations.handoff.stored import (
     waiting_in,
 )
 
-# DynamoDB refuses a write whose partition key of an index is longer.
+# DynamoDB refuses a write if the partition key of an index is longer.
 LONGEST_KEY_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The hand-off of an item, read as pages read it. `requested_at` is normalised (ISO, "" where it tells no time)."""
+    """The hand-off attributes of an item, read as pages read them. `requested_at` is ISO, "" if absent or invalid."""
 
     flag: bool
     agent: str
@@ -52,27 +52,27 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What has to change on an item: attributes to set, as DynamoDB JSON, and to remove."""
+    """The changes an item needs: attributes to set, as DynamoDB JSON, and attributes to remove."""
 
     values: Raw = field(default_factory=dict)
     removed: tuple[str, ...] = ()
 
 
 def marks_of(stored: Raw) -> Marks:
-    """Read an item, or an image of it, of whatever shape."""
+    """Read the marks of an item, or an image of it, of any shape."""
     return Marks(
         flag=flag_in(stored),
         agent=text_in(stored, AGENT),
         last_action=text_in(stored, LAST_ACTION),
         wanted=stored.get(WANTED, {}).get("BOOL"),
         company_id=text_in(stored, "company_id"),
-        # Of what needs attention, that time is another.
+        # For what needs attention, the attribute means another time.
         requested_at="" if ATTENTION in stored else _normalised(text_in(stored, REQUESTED_AT)),
     )
 
 
 def platform_time(stored: Raw, otherwise: datetime) -> str:
-    """When the platform last wrote the item (ISO): it sets no time of its own with the flag."""
+    """Return when the platform last wrote the item (ISO): it stores no separate time with the flag."""
     for attribute in ("updated_at", "created_at"):
         found = clock.parse_instant(plain(stored[attribute])) if attribute in stored else None
         if found is not None:
@@ -81,7 +81,7 @@ def platform_time(stored: Raw, otherwise: datetime) -> str:
 
 
 def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
-    """The partition of the queue's index that an item belongs into; "" where it belongs into none."""
+    """Return the item's partition in the queue's index, "" for none."""
     if not (marks.flag or marks.agent) or is_outside(stored, marks, now):
         return ""
     if marks.agent:
@@ -90,17 +90,17 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
 
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
-    """Whether an item can be in no company's queue: it names no company, or is past its TTL."""
+    """Return whether no queue can contain an item: it names no company or too long a one, or its TTL has passed."""
     if is_over(stored, now):
         return True
     return not marks.company_id or len(attention_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
 
 
 def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -> Repair | None:
-    """What is wrong with an item's attributes of the index, or with its routing; None for nothing.
+    """Return the repair of an item's index attributes and routing, None if nothing is wrong.
 
-    `levels` are its project's service levels, read where None. A time that no one can read is replaced like an absent
-    one: it would neither sort nor tell how long somebody waits.
+    `levels` are its project's service levels, read if None. An unreadable time is replaced like an absent one: it would
+    neither sort nor tell how long somebody waits.
     """
     marks = marks_of(stored)
     urgent: Raw = {}
@@ -113,7 +113,7 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     if not key:
         outside = is_outside(stored, marks, now)
         wanted = {} if outside else _attention(stored, marks, now, levels)
-        # What is said of a time at which people had it ends with that, also where the platform ended it.
+        # Attributes about the time people had it end with that time, even if the platform ended it.
         unwanted = (QUEUE, ATTENTION) if outside else (*GONE_WITH_THE_AI, ATTENTION)
         values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
         removed += tuple(attribute for attribute in unwanted if attribute in stored and attribute not in wanted)
@@ -127,7 +127,7 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
 
 
 def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels | None) -> Raw:
-    """What the index has of a conversation that the AI has and that needs attention; nothing where none does."""
+    """Return the index attributes of a conversation that the AI has and that needs attention, {} if it needs none."""
     levels = levels or levels_of(marks.company_id, text_in(stored, "project_id"))
     found = judge(stored, levels, now)
     if found.cause is None or found.since is None:
@@ -140,7 +140,7 @@ def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels |
 
 
 def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
-    """The routing of the state that the item is in. What somebody changed while people had it is theirs."""
+    """Return the routing for the item's state. What somebody changed while people had it is left alone."""
     for_people = is_for_people(flag=marks.flag, agent=marks.agent)
     if (for_people and BEFORE in stored) or is_over(stored, now):
         return {}, ()

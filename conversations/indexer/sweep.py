@@ -1,4 +1,4 @@
-"""A walk over the whole table, page by page: for the command and the worker only, it costs what the table weighs."""
+"""A scan of the whole table, page by page. Only for the command and the worker: it reads every item."""
 
 import logging
 from collections import Counter
@@ -12,14 +12,14 @@ from conversations.insight.writing import note_seen
 
 logger = logging.getLogger(__name__)
 
-# Items of one read; DynamoDB ends it at 1 MB of whole items anyway. Between two reads the worker does its other work.
+# Items per read; DynamoDB ends a page at 1 MB anyway. The worker does its other work between two reads.
 PAGE = 200
 
 
 class Sweep:
-    """One walk. `is_over` once all of the table was read; `counts` is what was done, failures included.
+    """One scan. `is_over`: all of the table was read; `counts` includes failures.
 
-    `keeps_facts`: whether it keeps Insight's facts too, which takes much longer than what the queue needs.
+    `keeps_facts`: also update Insight's facts, which takes much longer than the queue's attributes.
     """
 
     def __init__(self, *, keeps_facts: bool = True) -> None:
@@ -30,11 +30,11 @@ class Sweep:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was looked at and nothing failed: only then does the index hold all that waits."""
+        """Whether everything was read and nothing failed: only then does the index contain everything that waits."""
         return self.is_over and not self.counts[Did.FAILED]
 
     def step(self) -> WorkCounts:
-        """Read and repair one page. An item that fails is counted; raises the store's errors for the page itself."""
+        """Read and repair one page. A failing item is counted; raises the store's errors for the page itself."""
         names = {f"#a{number}": name for number, name in enumerate(READ)}
         request: dict[str, Any] = {
             "TableName": table_name("CONVERSATIONS"),
@@ -60,7 +60,7 @@ class Sweep:
             if self.keeps_facts:
                 done[Did.COUNTED] += note_seen(stored)
         except Exception as error:
-            # Whatever is wrong with one item must not keep the others from the queue. No message: it may quote a key.
+            # One bad item must not keep the others out of the queue. No message: it may quote a key.
             logger.warning("An item could not be indexed by the sweep: %s", type(error).__name__)
             return Counter({Did.READ: 1, Did.FAILED: 1})
         return done

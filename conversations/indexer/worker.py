@@ -1,7 +1,7 @@
-"""The worker: under the lease it follows the stream, sweeps where that is owed, and tells how it goes.
+"""The indexer's worker: follows the stream under the lease, sweeps when a sweep is owed, and writes heartbeats.
 
-Without a stream on the table it sweeps again and again. A second worker stands by and takes over when the lease runs
-out. It ends when `wait` says so, and gives the lease back.
+Without a stream on the table it sweeps repeatedly. A second worker stands by and takes over when the lease runs out. A
+worker ends when `wait` returns true, and gives the lease back.
 """
 
 from collections import Counter
@@ -18,12 +18,12 @@ from conversations.indexer.sweep import Sweep
 
 # Without a stream: how long a request may go unnoticed.
 SWEEP_EVERY = timedelta(minutes=1)
-# A sweep that failed in part, or that records passed over ask for, is not begun again at once: it reads everything.
+# Pause before repeating a sweep that failed in part, or that skipped records require: a sweep reads everything.
 SWEEP_AGAIN = timedelta(minutes=10)
 
 
 class Worker(LeasedWorker):
-    """The indexer. `counts` is what was done."""
+    """The indexer. `counts` are the totals of its work."""
 
     name, title, table_key = INDEXER, "The indexer", "CONVERSATIONS"
 
@@ -36,7 +36,7 @@ class Worker(LeasedWorker):
 
     @property
     def failed(self) -> bool:
-        """Whether the last sweep could not do everything, or is still owed."""
+        """Whether the last sweep was incomplete, or another one is owed."""
         return self._sweep_failed or self._sweep_owed
 
     @property
@@ -53,7 +53,7 @@ class Worker(LeasedWorker):
         self._is_indexed = self.lease.state.get("backfilled_at") is not None and not missed
         self._sweep_owed = not self._is_indexed or self.lease.state.get("sweep_owed") is True
         if missed:
-            # Pages rely on the index again when the sweep is over.
+            # Pages rely on the index again once the sweep is complete.
             self.lease.renew(backfilled_at=None, sweep_owed=True)
         if self._sweep_owed or self._following is None:
             self._start_sweep()
@@ -84,10 +84,10 @@ class Worker(LeasedWorker):
         return self._swept_at is None or self._now() - self._swept_at >= every
 
     def _start_sweep(self) -> None:
-        # The queue comes first: pages rely on the index once a sweep is complete, and facts are kept by the next.
+        # The queue comes first: pages rely on the index once a sweep is complete; the next sweep updates the facts.
         self._sweep = Sweep(keeps_facts=self._is_indexed or not table_ready("INSIGHT"))
         if self._following is not None:
-            # What is missed from here on, the sweep may have read before: it asks for another one.
+            # The sweep may already have read an item whose record is missed from here on: that requires another sweep.
             self._following.owes_sweep = False
 
     def _end_sweep(self, sweep: Sweep) -> None:
@@ -112,7 +112,7 @@ class Worker(LeasedWorker):
 
 
 def format_counts(counts: WorkCounts) -> str:
-    """What was done, in a line: `412 read, 3 repaired, 2 requests recorded`."""
+    """Format the counts in one line: `412 read, 3 repaired, 2 requests recorded`."""
     words = {
         Did.READ: "read",
         Did.REPAIRED: "repaired",

@@ -1,4 +1,4 @@
-"""Writing on a conversation: one conditional UpdateItem of the named attributes, `updated_at` never among them."""
+"""Repairs of a conversation: one conditional UpdateItem of the named attributes, never `updated_at`."""
 
 from console.store.calls import ConditionFailed
 from console.store.connection import call
@@ -22,21 +22,21 @@ from conversations.handoff.stored import (
 )
 from conversations.indexer.states import Repair
 
-# What a repair is judged by: it must be on the item as it was read.
+# Attributes that a repair is based on: they must be unchanged since the item was read.
 JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
-# What attention is judged by too, besides the messages.
+# Attributes that attention also depends on, in addition to the messages.
 OF_PLATFORM = ("conversation_status", "updated_at")
-# What is read of an item to judge it, and to tell of it.
+# Attributes read of an item, to judge it and to notify about it.
 READ = (*ATTRIBUTES, "company_name", "project_id", "channel_method", "messages")
 
 
 def key_in(stored: Raw) -> Raw:
-    """The key of an item."""
+    """Return the key of an item."""
     return {name: stored[name] for name in ("primary_channel", "conversation_id")}
 
 
 def write(stored: Raw, repair: Repair) -> bool:
-    """Repair an item that is still as it was read; False if it is not, or is gone. Raises the store's errors."""
+    """Repair an item if it is still as read; return False if it changed or is gone. Raises the store's errors."""
     conditions = Conditions()
     attention = (ATTENTION, LEFT_AT, TO_AI_AT, *OF_PLATFORM) if _is_about_attention(repair) else ()
     for attribute in (*JUDGED_BY, *attention, *((SWITCH, BEFORE) if matters(stored) else ())):
@@ -46,7 +46,7 @@ def write(stored: Raw, repair: Repair) -> bool:
     change = Expression(dict(repair.values), removed=repair.removed)
     key = key_in(stored)
     request = update_item(key["primary_channel"]["S"], key["conversation_id"]["S"], change, conditions, returns="NONE")
-    # What is there instead is read again, by whoever judges again: no need to send a whole conversation along.
+    # The caller reads the item again if it judges it again: do not return a whole conversation with the failure.
     del request["ReturnValuesOnConditionCheckFailure"]
     try:
         call("UpdateItem", **request)
@@ -56,10 +56,10 @@ def write(stored: Raw, repair: Repair) -> bool:
 
 
 def _is_about_attention(repair: Repair) -> bool:
-    """Whether a repair says that something needs attention, or no longer: a newer message must not be missed."""
+    """Return whether a repair changes what needs attention: such a write must not miss a newer message."""
     return ATTENTION in repair.values or ATTENTION in repair.removed
 
 
 def after(stored: Raw, repair: Repair) -> Raw:
-    """The item as it is once the repair is written."""
+    """Return the item with the repair applied."""
     return {name: value for name, value in stored.items() if name not in repair.removed} | repair.values

@@ -1,1 +1,1 @@
-"""The stream of the conversations table: its records, its shards, and reading them in order."""
+"""The stream of the conversations table: its records and shards, read in order."""

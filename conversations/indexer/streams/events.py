@@ -1,4 +1,4 @@
-"""Records of a stream as a Lambda's event brings them: handled in order, and how that goes told now and then."""
+"""Stream records from a Lambda event, handled in order, with a heartbeat from time to time."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ from conversations.indexer.streams.records import StreamChange, change_of
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 5.0
-# When each work last told how it goes (monotonic).
+# When each work last wrote its heartbeat (monotonic).
 _beat: dict[str, float] = {}
 
 
@@ -26,9 +26,9 @@ def handle_event(
     handle: Callable[[StreamChange], WorkCounts],
     keep: Callable[[Raw], None] = lambda _: None,
 ) -> dict[str, list[dict[str, str]]]:
-    """Handle the records of an event in order; what could not be is reported, and Lambda sends it and the rest again.
+    """Handle an event's records in order; report the first failure, so that Lambda sends it and the rest again.
 
-    Only what may succeed later is reported: a record that can never be handled is logged and given to `keep`.
+    Only a failure that a retry may fix is reported: a record that can never be handled is logged and passed to `keep`.
     """
     done, lag = Counter[str](), 0.0
     for record in event.get("Records", ()):
@@ -56,7 +56,7 @@ def _is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
 
 
 def note_beat(work: str, **details: Any) -> None:
-    """Tell that a Lambda ran, every few seconds at most; that this fails is no reason to bring anything again."""
+    """Note that a Lambda ran, at most every few seconds. A failure is only logged: it must not resend a batch."""
     if time.monotonic() - _beat.get(work, -BEAT_SECONDS) < BEAT_SECONDS:
         return
     _beat[work] = time.monotonic()

@@ -1,4 +1,4 @@
-"""Following the stream: each record handled in the order of its shard, positions noted, none passed over in silence."""
+"""Following a stream: handles records in their shard's order, notes positions, and skips no record silently."""
 
 import json
 import logging
@@ -17,13 +17,13 @@ from conversations.indexer.streams.shards import Shard, Shards
 
 logger = logging.getLogger(__name__)
 
-# A stream keeps its records for so long: who was away longer has missed some.
+# A stream stores its records for this long: a longer absence misses some.
 KEPT = timedelta(hours=24)
 LOOK_FOR_SHARDS = timedelta(seconds=10)
-# Positions of shards without news are noted this often, so that their age tells how long nobody read them.
+# Positions of quiet shards are noted this often, so that their age shows how long nobody read them.
 NOTE_EVERY = timedelta(minutes=1)
-# A record that the store does not let be handled is tried in so many rounds, with growing pauses: some minutes. Then
-# the others go on, and a sweep is owed.
+# A record that fails because of the store is retried in this many rounds, with growing pauses: some minutes. Then the
+# others proceed, and a sweep is owed.
 ROUNDS = 10
 
 
@@ -34,10 +34,10 @@ class _Stuck:
 
 
 class Following:
-    """One stream, followed under a lease. `owes_sweep`: what was missed, or passed over, only a sweep can find.
+    """One stream, followed under a lease. `owes_sweep`: records were missed or skipped; only a sweep makes up for it.
 
-    `handle` does what a record asks for. `keep` is given a record that could not be handled, before it is passed over;
-    where that fails too, the record is tried again. Both raise the store's errors.
+    `handle` processes a record. `keep` gets a record that could not be handled, before it is skipped; if `keep` fails
+    too, the record is retried. Both raise the store's errors.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Following:
         self.owes_sweep = latest is None or now() - latest > KEPT
         self.lag_seconds = 0.0
         self.is_stuck = False
-        # Positions that old are of records that are gone: all that is left is read, and nothing more is lost.
+        # Records after positions this old are trimmed: start without positions, and read all that is left.
         self._shards = Shards(arn, () if self.owes_sweep else (each.shard for each in known))
         self._lease, self._now = lease, now
         self._looked_at: datetime | None = None
@@ -63,7 +63,7 @@ class Following:
         self._stuck: dict[str, _Stuck] = {}
 
     def step(self) -> WorkCounts:
-        """One read of each shard that is to be read. Raises the store's errors."""
+        """Read each ready shard once. Raises the store's errors."""
         now, done = self._now(), Counter[str]()
         if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
             self._shards.refresh()
@@ -75,7 +75,7 @@ class Following:
             if last is not None:
                 lags.append(max(0.0, (self._now() - last).total_seconds()))
             if shard.done:
-                # Its children can be read at once.
+                # Look for its children in the next round.
                 self._looked_at = None
             if not self._lease.is_held:
                 break
@@ -85,13 +85,13 @@ class Following:
         return done
 
     def _read(self, shard: Shard) -> tuple[WorkCounts, datetime | None]:
-        """Handle what one read gives; what was done, and the time of the last record handled."""
+        """Handle the records of one read; return the counts, and the time of the last handled record."""
         done, last = Counter[str](), None
         records = self._shards.read(shard)
         for record, outcome in zip(records, _all_handled(records, self.handle), strict=True):
             counts = self._passed(shard, record, outcome)
             if counts is None:
-                # What of other items was handled behind it is handled again, which changes nothing.
+                # Later records of other items, handled already, are handled again; that changes nothing.
                 self.is_stuck = True
                 self._shards.stopped_at(shard)
                 break
@@ -104,7 +104,7 @@ class Following:
         return done, last
 
     def _passed(self, shard: Shard, record: Raw, outcome: "_Outcome") -> WorkCounts | None:
-        """What was done for a record, which the position passes then; None where it has to be tried again later."""
+        """Move the position past a record and return its counts; None if the record must be retried later."""
         sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
         done = outcome.counts
         if outcome.error is not None:
@@ -142,7 +142,7 @@ class _Outcome:
 
 
 def _all_handled(records: list[Raw], handle: Callable[[StreamChange], WorkCounts]) -> list[_Outcome]:
-    """Handle records: those of one conversation in order, those of others beside them. An error ends the rest of it."""
+    """Handle records: in order within a conversation, conversations in parallel. An error stops its conversation."""
     by_conversation: dict[str, list[int]] = {}
     for number, record in enumerate(records):
         keys = record.get("dynamodb", {}).get("Keys") or {}

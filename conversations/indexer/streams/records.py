@@ -1,4 +1,4 @@
-"""One record of the stream, as GetRecords and Lambda events have it."""
+"""One record of the stream, in the shape that GetRecords and Lambda events share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from conversations.handoff.stored import Raw
 
 @dataclass(frozen=True, slots=True)
 class StreamChange:
-    """What happened to an item: its images before and after (None: it was not, or is no longer, there), and when."""
+    """A change of an item: its images before and after (None: did not exist, or no longer does), and its time."""
 
     sequence: str
     old: Raw | None
@@ -20,7 +20,7 @@ class StreamChange:
 
 
 def change_of(record: Mapping[str, Any]) -> StreamChange:
-    """Read a record. Raises `KeyError` or `TypeError` for something that is none."""
+    """Parse a record. Raises `KeyError` or `TypeError` if it is malformed."""
     change = record["dynamodb"]
     at = change.get("ApproximateCreationDateTime")
     moment = at if isinstance(at, datetime) else clock.parse_instant(at)

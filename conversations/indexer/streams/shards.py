@@ -1,4 +1,4 @@
-"""Reading the shards of a stream in order: parents before their children, from where it was left off."""
+"""Reading the shards of a stream in order: parents before children, from the last position."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from console.schema.tables import TABLES
 from console.store.calls import TRANSLATED, table_name, translate
 from console.store.connection import call, client
 
-# Records of one read: some seconds of a busy shard, and few enough to be handled before the lease has to be renewed.
+# Records per read: some seconds of a busy shard, and few enough to handle before the lease must be renewed.
 BATCH = 200
 
 
 class Trimmed(Exception):
-    """The records after that position are gone: the stream keeps them for 24 hours."""
+    """Raised when the records after a position are gone: the stream stores them for 24 hours."""
 
 
 class IteratorExpired(Exception):
-    """An iterator was not used for too long (15 minutes)."""
+    """Raised when an iterator was not used for too long (15 minutes)."""
 
 
 @dataclass(slots=True)
 class Shard:
-    """One shard and how far it was read: `sequence` is of the last record handled ("" for none yet)."""
+    """A shard and its position: `sequence` is that of the last handled record ("" for none yet)."""
 
     shard_id: str
     parent: str = ""
@@ -36,7 +36,7 @@ class Shard:
 
 
 def stream_of_table(table_key: str = "CONVERSATIONS") -> str:
-    """ARN of a table's stream; "" without one that tells what the registry asks of it. One DescribeTable."""
+    """Return the ARN of a table's stream, "" if it has none or not the view type it needs. One DescribeTable."""
     table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     stream = table.get("StreamSpecification") or {}
     if not stream.get("StreamEnabled") or stream.get("StreamViewType") not in TABLES[table_key].stream:
@@ -45,7 +45,7 @@ def stream_of_table(table_key: str = "CONVERSATIONS") -> str:
 
 
 class Shards:
-    """The shards of one stream. `lost`: records were trimmed before they were read, so that only a sweep helps."""
+    """The shards of one stream. `lost`: records were trimmed before they were read, so a sweep is needed."""
 
     def __init__(self, arn: str, known: Iterable[Shard] = ()) -> None:
         self.arn = arn
@@ -53,7 +53,7 @@ class Shards:
         self._shards = {shard.shard_id: shard for shard in known}
 
     def refresh(self) -> None:
-        """Look which shards there are now. Raises the store's errors."""
+        """Update the list of shards. Raises the store's errors."""
         listed: dict[str, str] = {}
         start: dict[str, Any] = {}
         while True:
@@ -71,7 +71,7 @@ class Shards:
             self._shards.setdefault(shard_id, Shard(shard_id)).parent = parent
 
     def ready(self) -> list[Shard]:
-        """The shards to be read now: not at their end, and their parents are."""
+        """Return the shards to read now: not finished themselves, and their parents are."""
         return [each for each in self._shards.values() if not each.done and self._follows(each)]
 
     def _follows(self, shard: Shard) -> bool:
@@ -79,9 +79,9 @@ class Shards:
         return parent is None or parent.done
 
     def read(self, shard: Shard) -> list[dict[str, Any]]:
-        """The next records of a shard, as they are; none where there are none yet. Raises the store's errors.
+        """Return the next records of a shard, unparsed; [] if there are none yet. Raises the store's errors.
 
-        The shard's `sequence` stays: who handles the records moves it.
+        Leaves the shard's `sequence` unchanged: the caller advances it as it handles the records.
         """
         try:
             if not shard.iterator:
@@ -100,7 +100,7 @@ class Shards:
         return list(answer["Records"])
 
     def stopped_at(self, shard: Shard) -> None:
-        """Not all that was read was handled: read on after the last that was."""
+        """Reset a shard whose records were not all handled: the next read starts after the last handled one."""
         shard.iterator, shard.done = "", False
 
     def _iterator(self, shard: Shard) -> str:

@@ -1,1 +1,1 @@
-"""Who needs a person's attention though nobody asked for one, by when people are to answer, and what is urgent."""
+"""Conversations that need a person's attention unasked, deadlines for people's answers, and urgency."""

@@ -1,7 +1,7 @@
 """Why a conversation needs a person's attention, since when, and when to look at it again. No I/O.
 
-Of conversations that the AI has, the cause is kept on the item, where the queue's index finds it. Of those that people
-have, every row tells it by itself.
+For conversations that the AI has, the cause is stored on the item, where the queue's index contains it. For those that
+people have, it is derived from each row.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from conversations.records import Family, can_get_stuck, family_of
 
 
 class Cause(StrEnum):
-    """Why. Its value is how an item has it."""
+    """A cause for attention. Its value is what an item stores."""
 
     FAILED = "failed"
     STUCK = "stuck"
@@ -59,15 +59,15 @@ _LABELS = {
     Cause.EXPIRING: "expires soon",
     Cause.OVERRIDDEN: "overridden",
 }
-# Before what wants a person is gone, somebody should look.
+# A conversation that wants a person needs a look this long before it expires.
 EXPIRES_WITHIN = timedelta(days=1)
-# What is older when it is first seen is history, not work: a first sweep goes through years of conversations.
+# An older cause seen for the first time is history, not work: a first sweep covers years of conversations.
 OLDEST = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`cause` and `since` when: None for none. `again_at`: when time alone may change that."""
+    """The cause that applies and since when, None for none. `again_at`: when time alone may change that."""
 
     cause: Cause | None = None
     since: datetime | None = None
@@ -75,7 +75,7 @@ class Judgement:
 
 
 def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
-    """Judge a conversation that the AI has, as stored, whole but for what no cause depends on."""
+    """Judge a conversation that the AI has. `stored` needs all attributes that a cause depends on."""
     if has_people(stored) or is_over(stored, now):
         return Judgement()
     known = ATTENTION in stored
@@ -86,13 +86,13 @@ def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
 
 
 def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
-    """Every cause that there is or may come, the gravest first: since when, and when it counts."""
+    """Return each present or future cause, the gravest first: cause, since when, and from when it counts."""
     status, changed = _plain_text(stored, STATUS), _changed_at(stored)
     left, to_ai = instant_in(stored, LEFT_AT), instant_in(stored, TO_AI_AT)
     found: list[tuple[Cause, datetime, datetime]] = []
     if changed is not None and (left is None or changed > left):
         if family_of(status) is Family.FAILED:
-            # What it failed at before somebody let it answer is no news: it has not tried since.
+            # A failure before somebody returned it to the AI is no news: the AI has not tried since.
             if to_ai is None or changed > to_ai:
                 found.append((Cause.FAILED, changed, changed))
         elif can_get_stuck(status):
@@ -104,7 +104,7 @@ def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, dat
 
 
 def _unanswered_since(stored: Raw, status: str) -> datetime | None:
-    """Since when the customer's last words stand there without an answer; None where they do not."""
+    """Return since when the customer's last messages are unanswered, None if they are answered."""
     if family_of(status) is Family.DONE:
         return None
     messages = StoredMessages.of(stored.get("messages"))
@@ -115,7 +115,7 @@ def _unanswered_since(stored: Raw, status: str) -> datetime | None:
 
 
 def _changed_at(stored: Raw) -> datetime | None:
-    """When the platform last wrote an item."""
+    """Return when the platform last wrote an item."""
     found = (instant_in(stored, name) for name in ("updated_at", "created_at"))
     return next((each for each in found if each is not None), None)
 
@@ -126,17 +126,17 @@ def _plain_text(stored: Raw, name: str) -> str:
 
 
 def instant_in(stored: Raw, name: str) -> datetime | None:
-    """An attribute's instant; None where it is absent or tells none."""
+    """Return an attribute's instant, None if it is absent or invalid."""
     return clock.parse_instant(plain(stored[name])) if name in stored else None
 
 
 def expires_at(stored: Raw) -> datetime | None:
-    """When DynamoDB may remove an item; None for never."""
+    """Return when DynamoDB may remove an item, None for never."""
     return clock.expiry_of(plain(stored["ttl"])) if "ttl" in stored else None
 
 
 def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
-    """What needs attention in a conversation, as its row in the index has it, whoever has it."""
+    """Return the causes of a conversation as its row in the index shows them, whoever has it."""
     if has_people(stored):
         return of_people(stored, now)
     cause = text_in(stored, ATTENTION)
@@ -144,9 +144,9 @@ def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
 
 
 def cause_since(cause: Cause, stored: Raw) -> datetime | None:
-    """Since when a cause is there, as far as the row in the index tells; None where it does not.
+    """Return since when a cause applies, according to the row in the index; None if unknown.
 
-    The platform notes no time when it overrides a decision: that was at its last write, or before.
+    The platform notes no time when it overrides a decision: it did so at its last write, or earlier.
     """
     match cause:
         case Cause.REPLY_FAILED:
@@ -160,12 +160,12 @@ def cause_since(cause: Cause, stored: Raw) -> datetime | None:
 
 
 def comes_first(stored: Raw, now: datetime) -> bool:
-    """Whether what waits comes before all else: what is gone within a day is as urgent as what somebody said is."""
+    """Return whether an item comes first in the queue: it is marked urgent, or expires within a day."""
     return is_urgent(stored) or Cause.EXPIRING in of_people(stored, now)
 
 
 def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
-    """What needs attention in a conversation that people have or wait for, as its row in the index has it."""
+    """Return the causes of a conversation that people have or are wanted for, as its row in the index shows them."""
     flag, agent = flag_in(stored), text_in(stored, AGENT)
     if not flag and not agent:
         return ()
@@ -179,9 +179,9 @@ def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a customer waits for in a conversation that people have or are wanted for. `since`: None while nothing is.
+    """The answer that a customer awaits from people. `since`: when the wait began, None if nothing is awaited.
 
-    `due_at` is by when people mean to answer; None without a target. `is_first`: nobody has answered yet.
+    `due_at`: when people mean to answer by, None without a target. `is_first`: nobody has answered yet.
     """
 
     since: datetime | None = None
@@ -189,7 +189,7 @@ class Answer:
     is_first: bool = True
 
     def is_missed(self, now: datetime) -> bool:
-        """Whether the target is missed."""
+        """Return whether the target is missed."""
         return self.due_at is not None and now >= self.due_at
 
 
@@ -198,7 +198,7 @@ def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
     if not has_people(stored):
         return Answer()
     asked, answered = instant_in(stored, REQUESTED_AT), instant_in(stored, ANSWERED_AT)
-    # What was answered before somebody asked again is another matter.
+    # An answer before the latest request does not count for it.
     is_first = answered is None or (asked is not None and answered < asked)
     since = asked
     if answered is not None and not is_first:
@@ -210,14 +210,14 @@ def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
 
 
 def is_awaited(stored: Raw) -> bool:
-    """Whether the customer of a held conversation has written since it was taken or answered."""
+    """Return whether the customer of a held conversation has written since it was taken or answered."""
     heard, taken = instant_in(stored, HEARD_AT), instant_in(stored, TAKEN_AT)
     answered = instant_in(stored, ANSWERED_AT)
     return heard is not None and all(each is None or heard > each for each in (taken, answered))
 
 
 def return_at(stored: Raw, levels: ServiceLevels) -> datetime | None:
-    """When a conversation goes back to waiting because its holder is silent; None for never."""
+    """Return when a conversation goes back to waiting because its holder is silent, None for never."""
     taken, is_held = instant_in(stored, TAKEN_AT), bool(text_in(stored, AGENT)) and flag_in(stored)
     if levels.return_after is None or taken is None or not is_held:
         return None

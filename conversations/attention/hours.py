@@ -1,4 +1,4 @@
-"""Business hours: when people answer, and when so much of their time has passed. No I/O."""
+"""Business hours: when people answer, and when a span of their time has passed. No I/O."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from datetime import UTC, datetime, time, timedelta
 from console.clock import zone_of
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-# No target is that far away, whatever the hours are.
+# Limit of the search: no target is further away.
 _MOST_DAYS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class BusinessHours:
-    """The same hours on some days of the week (0 is Monday). Those that end at midnight close at 00:00."""
+    """The same hours on some days of the week (0 is Monday). Hours that end at midnight close at 00:00."""
 
     opens: time
     closes: time
@@ -42,7 +42,7 @@ class BusinessHours:
 
 
 def after(since: datetime, span: timedelta, hours: BusinessHours | None) -> datetime:
-    """Return when so much time has passed since an instant; with `hours`, only those count."""
+    """Return when `span` has passed since an instant; with `hours`, only business hours count."""
     if hours is None or not hours.days:
         return since + span
     left = span

@@ -1,4 +1,4 @@
-"""What follows when an answer is late: it stands in the trail, once, and a silent holder's conversation waits again."""
+"""Consequences of a late answer: one entry in the trail, and a silent holder's conversation waits again."""
 
 import hashlib
 import json
@@ -20,12 +20,12 @@ from conversations.models import Conversation
 from conversations.reading import hand_off_of
 
 TIMER = Actor("timer", "service")
-# Where something else than an action was in the way.
+# Delay before the next try if a change other than an action was in the way.
 AGAIN_AFTER = timedelta(minutes=1)
 
 
 def note_missed(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
-    """Record that an answer is overdue, once for each; whether it was recorded by this. Raises the store's errors."""
+    """Record an overdue answer once; return whether this call recorded it. Raises the store's errors."""
     answer = answer_in(stored, levels)
     if answer.due_at is None or answer.since is None or not answer.is_missed(now):
         return False
@@ -48,15 +48,15 @@ def _record(stored: Raw, answer: Answer, due_at: datetime) -> bool:
 
 
 def give_back(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
-    """Let a conversation wait again whose holder is silent for too long; whether it does by this.
+    """Release a conversation whose holder is silent for too long; return whether this call released it.
 
-    The holder is told. Somebody who acts or answers at the same moment comes first. Raises the store's errors.
+    The holder is notified. A person who acts or answers at the same moment takes precedence. Raises the store's errors.
     """
     at = return_at(stored, levels)
     if at is None or at > now or levels.return_after is None:
         return False
     item = Conversation.from_raw_data(stored)
-    # Refused once, where they answered or somebody changed the routing, it is another action the next time.
+    # Includes what makes this action fail (an answer, a routing change), so that the next try is another action.
     seen = json.dumps([stored.get(name) for name in (LAST_ACTION, SWITCH, BEFORE)], sort_keys=True, default=str)
     named = "\n".join(("returned", item.primary_channel, item.conversation_id, clock.to_iso(at), seen))
     action_id = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]

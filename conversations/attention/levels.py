@@ -1,7 +1,7 @@
 """Service levels of a company, and of its projects where they differ: when people look, and by when they answer.
 
-Items of the console's own table: `pk = LEVELS#{company_id}`, `sk` `COMPANY` or `PROJECT#{project_id}`. What an item
-does not set is as the company's, and what that does not set as the defaults.
+Items of the console's own table: `pk = LEVELS#{company_id}`, `sk` `COMPANY` or `PROJECT#{project_id}`. A project falls
+back to its company, and a company to the defaults.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from conversations.companies import check_lead
 from conversations.records import STUCK_AFTER
 
 COMPANY, PROJECT = "COMPANY", "PROJECT#"
-# How old the levels may be by which a process judges.
+# Maximum age of the cached levels that a process uses.
 SECONDS = 20
 # Projects of one company that may differ from it.
 MOST_PROJECTS = 200
@@ -29,10 +29,11 @@ MOST_PROJECTS = 200
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevels:
-    """`stuck_after`: processed for so long; `unanswered_after`: the customer spoke last so long ago.
+    """`stuck_after`: in processing for this long; `unanswered_after`: the customer's last message is this old.
 
     `first_answer` and `next_answer` are targets for people, in business `hours` (None: always). A holder who is silent
-    for `return_after` since the customer wrote gives it back. None switches a thing off. `urgent_words` are lower case.
+    for `return_after` since the customer wrote gives the conversation back. None switches a level off. `urgent_words`
+    are lower case.
     """
 
     stuck_after: timedelta = STUCK_AFTER
@@ -45,12 +46,12 @@ class ServiceLevels:
 
 
 DEFAULTS = ServiceLevels()
-# What is stored in minutes.
+# Levels that are stored in minutes.
 MINUTES = ("stuck_after", "unanswered_after", "first_answer", "next_answer", "return_after")
 
 
 def levels_of(company_id: str, project_id: str = "") -> ServiceLevels:
-    """Return the service levels of a project, `SECONDS` old at most. One Query for each company.
+    """Return the service levels of a project, at most `SECONDS` old. One Query per company.
 
     Raises the store's errors.
     """
@@ -62,7 +63,7 @@ def levels_of(company_id: str, project_id: str = "") -> ServiceLevels:
 
 @cached_for(SECONDS)
 def _levels_in(company_id: str) -> dict[str, ServiceLevels]:
-    """The levels of a company under "", and of its projects that differ."""
+    """Return a company's levels under "", and those of its projects that differ under their ids."""
     items = stored_in(company_id)
     company = read(items.get(COMPANY, {}), DEFAULTS)
     projects = {sk.removeprefix(PROJECT): item for sk, item in items.items() if sk.startswith(PROJECT)}
@@ -70,17 +71,17 @@ def _levels_in(company_id: str) -> dict[str, ServiceLevels]:
 
 
 def forget(company_id: str) -> None:
-    """Read a company's levels anew: this worker has just changed them."""
+    """Drop a company's levels from this process's cache, after changing them."""
     caching.forget(_levels_in, company_id)
 
 
 def partition_of(company_id: str) -> str:
-    """The partition of a company's levels."""
+    """Return the partition of a company's levels."""
     return f"LEVELS#{company_id}"
 
 
 def stored_in(company_id: str) -> dict[str, dict[str, Any]]:
-    """The items of a company by their sort key, plain; nothing without the console's table.
+    """Return a company's items by sort key, as plain values; {} without the console's table.
 
     Raises the store's errors.
     """
@@ -88,7 +89,7 @@ def stored_in(company_id: str) -> dict[str, dict[str, Any]]:
 
 
 def read(item: dict[str, Any], otherwise: ServiceLevels) -> ServiceLevels:
-    """Return the levels that an item sets, the others as `otherwise`. Never raises: what is no level is not set."""
+    """Return the levels that an item sets, the others from `otherwise`. Never raises: an invalid level is unset."""
     values: dict[str, Any] = {}
     for name in MINUTES:
         if name in item:
@@ -106,7 +107,7 @@ def read(item: dict[str, Any], otherwise: ServiceLevels) -> ServiceLevels:
 
 
 def _hours(stored: dict[str, Any]) -> BusinessHours | None:
-    """Business hours as stored; None for no hours, or what is none."""
+    """Return stored business hours, None for none or invalid ones."""
     try:
         days = frozenset(day for day in range(len(WEEKDAYS)) if day in stored["days"])
         opens, closes = time.fromisoformat(stored["opens"]), time.fromisoformat(stored["closes"])
@@ -119,14 +120,14 @@ def _hours(stored: dict[str, Any]) -> BusinessHours | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredLevels:
-    """What one item sets, for its form: plain values, `version` as seen by who changes it."""
+    """The values that one item sets, plain, for its form, with the `version` for the conditional write."""
 
     values: dict[str, Any]
     version: int = 0
 
 
 def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, ServiceLevels]:
-    """Return what a company or a project sets, and what holds where it sets nothing. One Query.
+    """Return what a company or project sets, and the levels that apply where it sets nothing. One Query.
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
@@ -138,9 +139,9 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
 
 
 def save(company_id: str, project_id: str, values: dict[str, Any], version: int, staff: Staff) -> None:
-    """Replace what a company or a project sets, as it was seen, on record. `values` are plain; None sets nothing.
+    """Replace the levels of a company or project, with an entry in the trail. `values` are plain; None unsets a level.
 
-    Raises as `load`, and `Conflict` where somebody else has changed it meanwhile.
+    Raises as `load`, and `Conflict` if the stored version is not `version`.
     """
     check_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}

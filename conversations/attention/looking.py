@@ -1,4 +1,4 @@
-"""Looking at conversations whose timer rings: what is due of them is done, and the next timer is set."""
+"""Processing of due timers: does what is due for each conversation, and sets its next timer."""
 
 import logging
 from collections import Counter
@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 
 TIMERS = "timers"
 INTERVAL_SECONDS = 5.0
-# The indexer sets timers from when it first runs, which may be before these do.
+# Where the first run starts: the indexer may have set timers before this process existed.
 FIRST_LOOKS_BACK = timedelta(hours=1)
-# Minutes of one round, after a longer pause.
+# Minutes to process in one round, after a longer pause.
 MINUTES_AT_ONCE = 120
 
 
 def look_again(key: Raw) -> WorkCounts:
-    """Judge a conversation as it is now, do what is due, and set the next timer. May be repeated.
+    """Judge the current conversation, do what is due, and set the next timer. Safe to repeat.
 
     Raises the store's errors.
     """
@@ -46,18 +46,18 @@ def look_again(key: Raw) -> WorkCounts:
     now, levels = clock.now(), levels_in(stored)
     done[Did.OVERDUE] += (is_news := note_missed(stored, levels, now))
     if answer_in(stored, levels).is_missed(now):
-        # The item does not change with it, and who recorded it may have died before this.
+        # The item does not change here, and the process that recorded it may have died before this.
         insight.note_seen(stored, again=is_news)
-    # What else happens is seen by the indexer, as the item changes with it.
+    # The indexer notifies about everything else, as that changes the item.
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
     done[Did.RETURNED] += give_back(stored, levels, now)
-    # Also of what was given back: by when an answer is due stays, and what was due before is not planned for again.
+    # Also after a release: its answer is still due, and what was due before is not planned again.
     plan_next(stored, now)
     return +done
 
 
 class Timers(LeasedWorker):
-    """Rings the timers that are due, one process at a time. `counts` is what was done."""
+    """Processes due timers, one process at a time. `counts` are the totals of its work."""
 
     name, title = TIMERS, "The timers"
 
@@ -83,7 +83,7 @@ class Timers(LeasedWorker):
         return done
 
     def _minutes(self, now: datetime) -> Iterable[datetime]:
-        """The minutes to look at: what has passed since, and those just before for who was late."""
+        """Return the minutes to process: those that have passed since, and the last ones again for late writers."""
         begin = (self._until or now).replace(second=0, microsecond=0) - GRACE
         count = int((now - begin).total_seconds() // 60) + 1
         return [begin + timedelta(minutes=number) for number in range(min(count, MINUTES_AT_ONCE))]
@@ -95,7 +95,7 @@ class Timers(LeasedWorker):
         except Exception as error:
             if is_passing(error):
                 raise
-            # Whatever is wrong with one must not keep the others waiting. No message: it may quote a key.
+            # One bad conversation must not block the others. No message: it may quote a key.
             logger.warning("A conversation could not be looked at again: %s", type(error).__name__)
             done = Counter({Did.FAILED: 1})
         call("DeleteItem", TableName=table_name("CONSOLE"), Key={name: timer[name] for name in ("pk", "sk")})

@@ -12,9 +12,9 @@ from conversations.indexer.writing import key_in
 
 
 def plan(stored: Raw, before: Raw) -> None:
-    """Set a timer for what time changes first of a conversation.
+    """Set a timer for the first change that time alone brings to a conversation.
 
-    What is due already is looked at at once, unless it was in the image `before`, which has been planned for.
+    Something already due gets a timer for now, unless it was due in the image `before`, which has been planned for.
     """
     now = clock.now()
     times = set(_times(stored, levels_in(stored), now))
@@ -24,26 +24,26 @@ def plan(stored: Raw, before: Raw) -> None:
 
 
 def plan_next(stored: Raw, done_until: datetime) -> None:
-    """Set a timer for what time changes next, where all that was due at `done_until` has been done.
+    """Set a timer for the next change that time alone brings, after everything due at `done_until` has been done.
 
-    That is not now: a process that stood still in between has not done what became due meanwhile.
+    This is not the current time: a process that was suspended has not done what became due meanwhile.
     """
     _set_first(stored, {at for at in _times(stored, levels_in(stored), done_until) if at > done_until})
 
 
 def _set_first(stored: Raw, times: set[datetime]) -> None:
-    """Set a timer for the first of these."""
+    """Set a timer for the earliest of `times`."""
     if times:
         set_timer(key_in(stored), min(times))
 
 
 def levels_in(stored: Raw) -> ServiceLevels:
-    """The service levels of a conversation's project."""
+    """Return the service levels of a conversation's project."""
     return levels_of(text_in(stored, "company_id"), text_in(stored, "project_id"))
 
 
 def _times(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[datetime]:
-    """When time changes what a conversation needs: it needs attention, is gone soon, is overdue, or goes back."""
+    """Yield when time changes what a conversation needs: attention, expiry soon, an overdue answer, or a return."""
     if is_over(stored, now):
         return
     if not has_people(stored):

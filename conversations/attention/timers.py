@@ -1,8 +1,8 @@
-"""Looking at a conversation again when time alone may have changed what it needs.
+"""Timers: look at a conversation again when time alone may have changed what it needs.
 
-A timer says no more than that: `pk = DUE#{minute}`, `sk = {instant}#{digest of the key}` in the console's own table,
-with the conversation's key. Whoever finds it due reads the item anew and judges what is there, so that a timer that
-something else has overtaken does nothing, and one that rings twice does nothing twice.
+A timer is an item of the console's own table: `pk = DUE#{minute}`, `sk = {instant}#{digest of the key}`, with the
+conversation's key. The process that finds it due reads the conversation again and judges its current state, so an
+outdated or repeated timer does no harm.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from console.store.calls import table_name
 from console.store.connection import call
 from conversations.handoff.stored import Raw, text
 
-# A minute is looked at for so long after it has ended: clocks differ, and writers are held up.
+# A minute is read again for this long after it has ended: clocks differ, and writers can be delayed.
 GRACE = timedelta(minutes=2)
 KEPT = timedelta(days=3)
-# Timers of one read.
+# Timers per read.
 TIMERS_AT_ONCE = 200
 
 
 def set_timer(key: Raw, at: datetime) -> None:
-    """Have a conversation looked at from `at` on, or at once where that is past. Raises the store's errors."""
+    """Have a conversation looked at from `at` on, immediately if that is past. Raises the store's errors."""
     named = "\n".join((key["primary_channel"]["S"], key["conversation_id"]["S"]))
     digest = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:24]
     while True:
@@ -36,18 +36,18 @@ def set_timer(key: Raw, at: datetime) -> None:
             "expires_at": {"N": str(clock.to_epoch(at + KEPT))},
         }
         call("PutItem", TableName=table_name("CONSOLE"), Item=item)
-        # Who was held up in between may have set it where nobody looks any more.
+        # A delayed write may have set the timer in a minute that is no longer read: set it again.
         if clock.now() < at + GRACE:
             return
 
 
 def partition_of(at: datetime) -> str:
-    """The partition of a minute's timers."""
+    """Return the partition of a minute's timers."""
     return f"DUE#{clock.to_iso(at, 'minutes')[:16]}"
 
 
 def due_timers(minute: datetime, now: datetime) -> Iterator[Raw]:
-    """Yield a minute's timers that are due, as stored, strongly consistent. Raises the store's errors."""
+    """Yield a minute's due timers, as stored. Strongly consistent. Raises the store's errors."""
     request: dict[str, Any] = {
         "TableName": table_name("CONSOLE"),
         "KeyConditionExpression": "pk = :pk AND sk <= :now",

@@ -1,4 +1,4 @@
-"""What is urgent: by a company's words in what was asked or written, and by what the middleware notes. By hand too."""
+"""Urgency: by a company's words in a reason or message, by the middleware's notes, or by hand."""
 
 import re
 
@@ -10,14 +10,14 @@ from conversations.handoff.stored import AGENT, QUEUE, URGENT, Raw, has_people, 
 from conversations.messages import StoredMessages
 
 WORDS, FLAGS, PRIORITY = "words", "risk flags", "priority"
-# What middlewares write of what cannot wait.
+# Priorities of the middlewares that cannot wait.
 _HIGH = frozenset({"urgent", "high", "highest", "critical", "p0", "p1"})
-# Characters of a message that are looked through.
+# Characters of each text that are searched.
 _LOOKED_THROUGH = 4_000
 
 
 def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
-    """Whether the reason, or what the customer last wrote, has one of the company's urgent words. No I/O."""
+    """Return whether the reason or the customer's last message contains one of the company's urgent words. No I/O."""
     if not levels.urgent_words:
         return False
     written = [str(each.get("content") or "") for each in StoredMessages.of(stored.get("messages")).by_customer()][-1:]
@@ -26,7 +26,7 @@ def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
 
 
 def _is_said(word: str, said: str) -> bool:
-    """Whether words stand in a text, and not inside of others; scripts without spaces part none."""
+    """Return whether a text contains a word, as a whole word only for ASCII words: some scripts use no spaces."""
     if not word.isascii():
         return word in said
     before, behind = (r"(?<!\w)" if word[0].isalnum() else "", r"(?!\w)" if word[-1].isalnum() else "")
@@ -34,7 +34,7 @@ def _is_said(word: str, said: str) -> bool:
 
 
 def urgent_by_middleware(conversation_id: str) -> str:
-    """Why the middleware's state says that a conversation is urgent; "" where it does not.
+    """Return why the middleware's state marks a conversation as urgent, "" if it does not.
 
     One GetItem. Raises the store's errors.
     """
@@ -50,11 +50,11 @@ def urgent_by_middleware(conversation_id: str) -> str:
 
 
 def is_open_for_urgency(stored: Raw) -> bool:
-    """Whether people have a conversation, and nobody has said whether it is urgent."""
+    """Return whether people have a conversation, and nobody has decided whether it is urgent."""
     return has_people(stored) and URGENT not in stored
 
 
 def urgent_values(stored: Raw, why: str, company_id: str) -> Raw:
-    """What an urgent conversation's item has: why, and its place in the queue's index where it waits."""
+    """Return the attributes of an urgent conversation: the reason, and its key in the queue's index if it waits."""
     key = {} if text_in(stored, AGENT) or not company_id else {QUEUE: text(urgent_in(company_id))}
     return {URGENT: text(why), **key}

@@ -113,7 +113,7 @@ def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[Human
 
 
 def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool) -> Repair | None:
-    """Return what the item lacks. `renew`: its time is not this request's; `is_over`: an entry may be this request's."""
+    """Return what the item lacks. `renew`: its time is not this request's; `is_over`: it may have an entry."""
     now = clock.now()
     if is_outside(stored, marks, now) or (is_over and renew):
         return repair_of(stored, now)

@@ -1,8 +1,8 @@
-"""What customers write while people have their conversation: from the platform's hand-off queue to page and item.
+"""Messages that customers write while people have their conversation: from the platform's hand-off queue to the page.
 
-`bodies` understands what stands in the queue, `stage` what the platform stages, `placing` finds the conversation,
-`recording` writes the message once, `appending` puts it onto the conversation's own item, `handling` does all of it in
-the order in which nothing is lost.
+`bodies` parses the queue's messages, `stage` reads what the platform stages, `placing` finds the conversation,
+`recording` writes the message once, `appending` adds it to the conversation's item, and `handling` does all of this in
+an order in which nothing is lost.
 """
 
 from conversations.receiving.lambda_entry import lambda_handler, stage_lambda_handler

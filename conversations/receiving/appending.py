@@ -1,6 +1,6 @@
-"""Putting a message onto its conversation's own item, so that the platform's record stays whole.
+"""Appending messages to their conversation's item, so that the platform's record stays complete.
 
-With the schema's four indexes an item may hold about 80 KB. Above half of that nothing is appended: the platform's own
+With the schema's four indexes an item may be about 80 KB large. Nothing is appended beyond half of that: the platform's
 next write has to fit, and pages join the item with our rows anyway.
 """
 
@@ -34,18 +34,18 @@ from conversations.handoff.stored import (
 from conversations.models import Conversation
 from conversations.receiving.rows import MessageRow, entry_of
 
-# Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
+# Half of an item's maximum size, in bytes of its DynamoDB JSON, which is slightly larger than DynamoDB's own count.
 ROOM = 40_000
 IDS = "hand_off_message_ids"
 APART = "hand_off_messages_apart"
-# As many writes as DynamoDB takes in one transaction.
+# DynamoDB's limit for one transaction.
 MOST_WRITES = 100
 
 
 def append(row: MessageRow, item: Conversation) -> bool:
-    """Put a message onto its item once; whether the item has it now.
+    """Append a message to its item once; return whether the item has it now.
 
-    `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
+    `item` is the complete conversation, just read. Raises the store's errors; safe to repeat.
     """
     if has_message(item.raw, row.message_id or ""):
         return True
@@ -56,7 +56,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
 
 
 def has_message(stored: Raw, message_id: str) -> bool:
-    """Whether the item holds that message already: by us, or by the platform, which names it by the same id."""
+    """Return whether the item has a message already, from us or from the platform, which uses the same id."""
     if message_id in stored.get(IDS, {}).get("SS", ()):
         return True
     entries = stored.get("messages", {}).get("L", ())
@@ -69,12 +69,12 @@ def has_message(stored: Raw, message_id: str) -> bool:
 
 
 def is_of_platform(stored: Raw, message_id: str) -> bool:
-    """Whether the platform itself put that message onto the item: its AI has dealt with it."""
+    """Return whether the platform itself put a message on the item: its AI has dealt with it."""
     return has_message(stored, message_id) and message_id not in stored.get(IDS, {}).get("SS", ())
 
 
 def _fits(stored: Raw, row: MessageRow) -> bool:
-    """Whether the item takes it: `messages` is a list or absent, and there is room for it and for others' writes."""
+    """Return whether the item can take a message: `messages` is a list or absent, and room is left for other writes."""
     if "messages" in stored and "L" not in stored["messages"]:
         return False
     size = len(json.dumps(stored, ensure_ascii=False, default=str).encode("utf-8", "replace"))
@@ -117,7 +117,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
 
 
 def _marks(row: MessageRow, stored: Raw) -> Expression:
-    """What an item says of who spoke last, where people have it: the customer waits again, or has an answer."""
+    """Return the marks of who wrote last, for an item that people have: the customer waits again, or has an answer."""
     at = row.received_at or ""
     if row.author is not None:
         if not has_people(stored):
@@ -126,13 +126,13 @@ def _marks(row: MessageRow, stored: Raw) -> Expression:
     heard, answered = text_in(stored, HEARD_AT), text_in(stored, ANSWERED_AT)
     marks = Expression({HEARD_AT: text(max(at, heard))})
     if text_in(stored, UNANSWERED_AT) <= answered:
-        # Whoever put what they heard before may not have known of the answer.
+        # The writer of the previous message may not have known of the answer.
         marks.values[UNANSWERED_AT] = text(heard if heard > answered else at)
     return marks
 
 
 def note_not_delivered(row: MessageRow) -> None:
-    """Say on its conversation that a reply did not reach the customer, where people have it still.
+    """Note on the conversation that a reply did not reach the customer, if people still have it.
 
     Raises the store's errors.
     """
@@ -146,7 +146,7 @@ def note_not_delivered(row: MessageRow) -> None:
 
 
 def _note_apart(row: MessageRow, item: Conversation) -> None:
-    """Say on the item that it is not all: pages then read our rows too, and open ones learn that something came."""
+    """Mark the item as incomplete: pages then read our rows too, and open pages notice the change."""
     change = _marks(row, item.raw)
     change.values |= {APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
     update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
@@ -157,15 +157,15 @@ def _note_apart(row: MessageRow, item: Conversation) -> None:
 
 
 def finish(row: MessageRow, on_item: bool) -> None:
-    """Nothing is left to be done for a row. Raises the store's errors; the sweep repeats it then."""
+    """Mark a row as finished. Raises the store's errors; the sweep repeats it then."""
     with suppress(ConditionFailed):
         row.update(actions=_finished(on_item), condition=MessageRow.conversation.exists())
 
 
 def finish_all(done: Collection[tuple[MessageRow, bool]]) -> None:
-    """Nothing is left to be done for these rows, each with whether its item has it. Raises as `finish`.
+    """Mark rows as finished, each with whether its item has the message. Raises as `finish`.
 
-    One write for many; one by one where one of them is gone, or somebody writes to it.
+    One write per `MOST_WRITES` rows; one by one if a row of them is gone or being written.
     """
     rows = {(row.conversation, row.position): (row, on_item) for row, on_item in done}
     for start in range(0, len(rows), MOST_WRITES):

@@ -1,7 +1,7 @@
-"""First messages that a rule holds until a person approves them: the same bytes then go on to where they were going.
+"""First messages that a rule holds until a person approves them: the same bytes then go to their channel's queue.
 
-A decision is taken once: the row says who is at it before anything is sent, and what became of it afterwards. Where the
-queue did not answer, nobody knows whether the message went out: the row says so, and a person decides again.
+A message is decided once: its row notes who decides before anything is sent, and the outcome afterwards. If the queue
+does not answer, the message may or may not have been sent: the row notes that, and a person decides again.
 """
 
 import logging
@@ -37,18 +37,18 @@ from conversations.receiving.rows import MessageRow, approvals_of, decided_of, p
 
 logger = logging.getLogger(__name__)
 
-# The largest body that a row takes beside its other attributes.
+# The largest body that fits into a row with its other attributes.
 LONGEST_BODY = 300_000
 SHOWN_AT_MOST = 100
 LONGEST_NAME = 80
-# A decision that is not finished by then was lost with its process, or the queue did not answer.
+# A decision unfinished after this long was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
 DECIDED = "Somebody else has already decided about this message."
 UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
 
 
 class Approval(StrEnum):
-    """What a first message's row says."""
+    """State of a first message's row."""
 
     HELD = "held"
     APPROVING = "approving"
@@ -58,8 +58,10 @@ class Approval(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FirstMessage:
-    """A first message that waits, as stored. `content` is the router's context object; `is_unknown`: an approval did
-    not come to its end, so the message may have been sent."""
+    """A first message that waits for approval. `content` is the router's context object.
+
+    `is_unknown`: an earlier approval did not finish, so the message may have been sent.
+    """
 
     reference: str
     company_id: str
@@ -71,7 +73,7 @@ class FirstMessage:
 
     @property
     def recipient(self) -> str:
-        """The recipient's number or address, "" where the body names none."""
+        """The recipient's number or address, "" if the body names none."""
         names = ["recipient_tel", "recipient_email"]
         ordered = names[::-1] if self.channel == "email" else names
         return next((found for name in ordered if (found := found_in(self.content, name))), "")
@@ -88,7 +90,7 @@ class FirstMessage:
 
     @property
     def rule(self) -> str:
-        """Which rule holds it, in words."""
+        """The rule that holds the message, in words."""
         if _flag_in(self.content, "auto_queue_initial_message"):
             return "All first messages of this project wait for approval."
         if self.recipient:
@@ -97,7 +99,7 @@ class FirstMessage:
 
 
 def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str) -> bool:
-    """Keep a first message until somebody decides; whether it is new. Raises `NotUnderstood` and the store's errors."""
+    """Store a first message until a decision; return whether it is new. Raises `NotUnderstood`, the store's errors."""
     company_id = found_in(content, "company_id")
     if not company_id:
         raise NotUnderstood("The first message names no company.")
@@ -132,16 +134,16 @@ _CHANNEL = ("channel_method", "channel_type", "comms_method", "channel")
 
 
 def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
-    """The first messages of these companies that wait for a decision, oldest first; at most `SHOWN_AT_MOST` of each.
+    """Return these companies' first messages that wait for a decision, oldest first; at most `SHOWN_AT_MOST` of each.
 
-    One Query for each company. Raises the store's errors.
+    One Query per company. Raises the store's errors.
     """
     found = parallel(*(partial(_waiting_in, company_id) for company_id in company_ids))
     return sorted((each for rows in found for each in rows), key=lambda each: str(each.received_at))
 
 
 def count(company_id: str) -> tuple[int, bool]:
-    """Count a company's first messages that wait, and whether there may be more than were counted. One Query."""
+    """Count a company's waiting first messages; return the count and whether there may be more. One Query."""
     rows = list(MessageRow.query(approvals_of(company_id), limit=SHOWN_AT_MOST, attributes_to_get=["position"]))
     return len(rows), len(rows) == SHOWN_AT_MOST
 
@@ -168,10 +170,10 @@ def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
 
 
 def approve(reference: str, staff: Staff) -> str:
-    """Send a first message on to its channel's queue, byte for byte, once; return its company's id.
+    """Send a first message to its channel's queue once, byte for byte; return its company's id.
 
     Raises `NotFound` (not in scope), `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent`
-    (it waits again), and `StoreUnavailable` where nobody knows whether it was sent.
+    (it waits again), and `StoreUnavailable` if it may or may not have been sent.
     """
     row = _load(reference, staff)
     url = settings.CHANNEL_QUEUE_URLS.get(row.channel or "")
@@ -191,7 +193,7 @@ def approve(reference: str, staff: Staff) -> str:
 
 
 def reject(reference: str, staff: Staff, reason: str) -> str:
-    """Keep a first message from being sent; return its company's id.
+    """Reject a first message, so that it is never sent; return its company's id.
 
     Raises `NotFound`, `Invalid` (no reason), `Conflict`, and the store's errors.
     """
@@ -204,9 +206,9 @@ def reject(reference: str, staff: Staff, reason: str) -> str:
 
 
 def doubt_waiting(company_id: str) -> int:
-    """Say of a company's first messages that wait that each may have been sent; of how many. Raises store errors.
+    """Mark a company's held first messages as possibly sent; return how many. Raises the store's errors.
 
-    People then check before they approve one, as after an approval that did not come to its end.
+    People then check before they approve one, as after an approval that did not finish.
     """
     rows = list(MessageRow.query(approvals_of(company_id), consistent_read=True))
     held = [each for each in rows if each.state == Approval.HELD]
@@ -240,12 +242,12 @@ def _entry(
 
 
 def _trail_of(row: MessageRow) -> str:
-    """There is no conversation yet: what is decided about its first message stands in the trail of its project."""
+    """Return the trail of the row's project: there is no conversation yet."""
     return conversation_trail(f"{row.company_id}#{row.project_id or ''}")
 
 
 def _begin(row: MessageRow, staff: Staff) -> AuditEntry:
-    """Say in row and trail that somebody approves it, before anything is sent. Raises `Conflict`, store errors."""
+    """Note in row and trail that somebody approves it, before sending. Raises `Conflict`, the store's errors."""
     now = clock.now()
     entry = _entry(row, Action.INITIAL_APPROVE, staff, now, Result.PENDING, {})
     actions: list[UpdateAction] = [
@@ -262,7 +264,7 @@ def _begin(row: MessageRow, staff: Staff) -> AuditEntry:
     except TransactionRefused as lost:
         raise Conflict(DECIDED) from lost
     except StoreUnavailable:
-        # Without an answer it may be ours all the same.
+        # Without an answer, the write may have succeeded all the same.
         if MessageRow.get(row.conversation, row.position, consistent_read=True).decision_id != entry.action_id:
             raise
     if earlier_at is not None and earlier_id:
@@ -271,7 +273,7 @@ def _begin(row: MessageRow, staff: Staff) -> AuditEntry:
 
 
 def _give_up(row: MessageRow, ts_action_id: str) -> None:
-    """Close the entry of an approval that never came to its end."""
+    """Close the entry of an approval that never finished."""
     try:
         AuditEntry(_trail_of(row), ts_action_id).update(
             actions=[AuditEntry.result.set(f"{Result.FAILED}: it did not finish, so the message may have been sent")],
@@ -290,7 +292,7 @@ def _undecided(now: datetime) -> Condition:
 
 
 def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
-    """What certainly was not sent waits as before."""
+    """Return a message that was certainly not sent to its waiting state."""
     with transaction() as writes:
         held: list[UpdateAction] = [MessageRow.state.set(Approval.HELD.value)]
         writes.update(row, held, condition=MessageRow.decision_id == entry.action_id)
@@ -298,7 +300,7 @@ def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
 
 
 def _finish(row: MessageRow, state: Approval, condition: Condition, add: Callable[[TransactWrite], None]) -> None:
-    """Put the row where nobody decides about it again, together with what `add` writes."""
+    """Move the row to the decided ones, in one transaction with what `add` writes."""
     decided = MessageRow(**row.attribute_values | {"conversation": decided_of(row.company_id or "")})
     decided.state = state.value
     try:
@@ -315,7 +317,7 @@ def _close(writes: TransactWrite, entry: AuditEntry, result: str = Result.SUCCES
 
 
 def found_in(content: Mapping[str, Any], name: str) -> str:
-    """Return a text of the context object, wherever it stands; "" where it stands nowhere."""
+    """Return a text of the context object from any of its parts, "" if none has it."""
     values = (part.get(name) for part in _parts(content))
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
@@ -325,6 +327,6 @@ def _flag_in(content: Mapping[str, Any], name: str) -> bool:
 
 
 def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The context object, its parts, and what stands one level below them."""
+    """Return the context object, its parts, and the objects one level below them."""
     parts = [content, *(part for each in FIRST_PARTS if isinstance(part := content.get(each), dict))]
     return [*parts, *(each for part in parts for each in part.values() if isinstance(each, dict))]

@@ -1,8 +1,8 @@
-"""What the platform puts into the hand-off queue, understood whatever its shape (schema platform-replies, 4 and 6).
+"""Parsing of the platform's hand-off queue messages of any shape (schema platform-replies, 4 and 6).
 
-A body is the context object of the platform's webhook: what came from the provider, merged with every attribute of
-the conversation's item. Names differ by channel and provider, services drift, and anybody can write to a phone number:
-what cannot be understood is refused with a reason that a person can read, never with an exception of another kind.
+A body is the context object of the platform's webhook: the provider's data merged with every attribute of the
+conversation's item. Names differ by channel and provider, services drift, and anybody can write to a phone number: a
+body that cannot be understood raises `NotUnderstood` with a readable reason, never any other exception.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 from console.trees import text_of, well_formed
 
-# Beyond the size that SQS takes; what a stage table can hold.
+# More than SQS takes: the size of a stage table's item.
 LONGEST_BODY = 400_000
 LONGEST_ID = 256
 LONGEST_KEY = 1024
@@ -24,7 +24,7 @@ _FROM = ("from", "From", "from_address", "sender", "from_number")
 _TO = ("to", "To", "to_address", "recipient_address", "to_number")
 _TEXT = ("body", "Body", "text", "content", "message", "stripped_text")
 _WHEN = ("received_at", "message_timestamp", "timestamp", "date_sent")
-# What a router's context object of a first message has, and no reply.
+# Parts that the router's context object of a first message has, and a reply's has not.
 FIRST_PARTS = ("frontend_payload", "company_data_payload", "conversation_data")
 CHANNELS = ("whatsapp", "sms", "email")
 
@@ -38,15 +38,15 @@ Key = tuple[str, str]
 
 
 class NotUnderstood(ValueError):
-    """A body that says nothing the console can act on; its text is the reason, without anything of the body."""
+    """Raised for a body that the console cannot act on. Its text is the reason, without content of the body."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
-    """What a customer wrote. Addresses are normalised (see `address`); "" is what the body does not say.
+    """A customer's message. Addresses are normalised (see `address`); "" means that the body does not have it.
 
     `message_id` is the provider's; `conversation_id` and `primary_channel` are the key that the platform found;
-    `received_at` is as written, of any spelling.
+    `received_at` is as written, in any format.
     """
 
     message_id: str
@@ -60,7 +60,7 @@ class InboundMessage:
 
 
 def parsed(body: str) -> dict[str, Any]:
-    """The body's object, without lone surrogates. Raises `NotUnderstood`."""
+    """Parse a body into its object, without lone surrogates. Raises `NotUnderstood`."""
     if len(body) > LONGEST_BODY:
         raise NotUnderstood("The message is too large.")
     try:
@@ -74,9 +74,9 @@ def parsed(body: str) -> dict[str, Any]:
 
 
 def about(body: str) -> tuple[str, Key | None]:
-    """What a body names: the conversation or sender, "" for none, and the conversation's whole key, if it has it.
+    """Return the conversation or sender that a body names ("" for none), and the conversation's full key, if present.
 
-    What names the same has to be handled in its order. Never raises.
+    Bodies with the same name must be handled in order. Never raises.
     """
     try:
         content = parsed(body)
@@ -88,12 +88,12 @@ def about(body: str) -> tuple[str, Key | None]:
 
 
 def is_first_message(content: Mapping[str, Any]) -> bool:
-    """Whether this is a first message that a rule holds for approval, rather than a customer's reply."""
+    """Return whether this is a first message that a rule holds for approval, rather than a customer's reply."""
     return any(isinstance(content.get(name), dict | str) and content.get(name) for name in FIRST_PARTS)
 
 
 def inbound_message(content: Mapping[str, Any]) -> InboundMessage:
-    """The customer's message in a body. Raises `NotUnderstood`."""
+    """Return the customer's message in a body. Raises `NotUnderstood`."""
     sender, ours = _first(content, _FROM), _first(content, _TO)
     message_id = _first(content, _ID)
     if not message_id or len(message_id) > LONGEST_ID:
@@ -116,7 +116,7 @@ def inbound_message(content: Mapping[str, Any]) -> InboundMessage:
 
 
 def address(written: str) -> str:
-    """A number as digits with a plus, an email address in lower case, without prefixes and names: as it is compared."""
+    """Normalise an address: a number as digits with a plus, an email in lower case, without prefix and name."""
     named = _NAMED.fullmatch(written)
     bare = _PREFIX.sub("", (named[1] if named else written).strip(), count=1).strip()
     if "@" in bare:
@@ -147,7 +147,7 @@ def _first(content: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text or a number as text; nothing else is an id or an address."""
+    """Return a string or number as text, "" for other types: they are no ids or addresses."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value).strip() if isinstance(value, str) or abs(value) < 10**40 else ""

@@ -1,7 +1,8 @@
-"""One message from wherever it comes to the page: in the order in which a crash at any point loses and doubles nothing.
+"""Handling of one message from any source, in an order in which a crash at any point neither loses nor doubles it.
 
-Understood and placed; recorded, once; put onto the item; and where nobody has asked for a human yet, asked for, so
-that the conversation stands in the queue. Only then may its source forget it. What cannot be placed is kept as such.
+A message is parsed and placed; recorded once; appended to the item; and, if nobody has requested a human yet, one is
+requested, so that the conversation is in the queue. Only then may its source delete it. A message that cannot be placed
+is stored as such.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ TRIES = 3
 
 
 class Handled(StrEnum):
-    """What became of a message."""
+    """Outcome of handling a message."""
 
     RECEIVED = "received"
     HELD = "held for approval"
@@ -52,7 +53,7 @@ class Handled(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A message that has its row. `is_new`: it was written now, not found as an earlier delivery left it."""
+    """A message that has a row. `is_new`: written now, not left by an earlier delivery."""
 
     message: InboundMessage
     item: Conversation
@@ -62,10 +63,10 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is done for several messages at once.
+    """Shared work for several messages.
 
-    `ahead` are conversations as read just before, `recorded` are messages by the name of their delivery, and `done` are
-    rows to be finished together, each with whether its item has it.
+    `ahead` are conversations just read, `recorded` are messages by the name of their delivery, and `done` are rows to
+    finish together, each with whether its item has the message.
     """
 
     ahead: dict[Key, Conversation]
@@ -74,10 +75,10 @@ class Batch:
 
 
 def handle(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
-    """Take in one message, and keep one that cannot be placed as such.
+    """Take in one message, or store it as not placed.
 
-    `sent_at` and `name` are the delivery's own time and id, the same each time it is brought. Of a message in a `batch`
-    the row is left to be finished with others. Raises the store's errors: then it must be brought again.
+    `sent_at` and `name` are the delivery's time and id, the same on each delivery. With a `batch`, its row is left to
+    be finished with others. Raises the store's errors: the message must then be delivered again.
     """
     try:
         return take_in(body, sent_at, source, name, batch)
@@ -87,7 +88,7 @@ def handle(body: str, sent_at: datetime, source: str, name: str, batch: Batch | 
 
 
 def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
-    """Take in one message as `handle` does; raises `NotUnderstood` for one that cannot be placed."""
+    """Take in one message as `handle` does, but raise `NotUnderstood` if it cannot be placed."""
     found = batch.recorded.pop(name, None) if batch else None
     if found is None:
         content = bodies.parsed(body)
@@ -105,13 +106,13 @@ def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch |
 def record_together(deliveries: Iterable[QueueMessage], source: str, batch: Batch) -> None:
     """Record the messages of several conversations, one of each, with one write. Never raises.
 
-    What is not recorded then, `handle` records: where one of them was there already, or anything fails, each of them.
+    If one of them exists already, or anything fails, none is recorded, and `handle` records each one.
     """
     try:
         placed = dict(_placed(deliveries, batch))
         rows = recording.record_all(list(placed.values()), source)
     except Exception as error:
-        # Whatever is wrong is found again, and told, with the message that it is wrong with.
+        # The error occurs again, and is reported, when the message at fault is handled.
         logger.info("Messages are recorded one by one: %s", type(error).__name__)
         return
     for (name, (message, item, _)), row in zip(placed.items(), rows, strict=True):
@@ -119,7 +120,7 @@ def record_together(deliveries: Iterable[QueueMessage], source: str, batch: Batc
 
 
 def _placed(deliveries: Iterable[QueueMessage], batch: Batch) -> Iterator[tuple[str, Placed]]:
-    """The messages whose conversations were read ahead, by the name of their delivery."""
+    """Yield the messages whose conversations were read ahead, by the name of their delivery."""
     for each in deliveries:
         with suppress(NotUnderstood):
             content = bodies.parsed(each.body)
@@ -132,14 +133,13 @@ def _placed(deliveries: Iterable[QueueMessage], batch: Batch) -> Iterator[tuple[
 
 
 def complete(row: MessageRow, item: Conversation, sender: str = "", batch: Batch | None = None) -> None:
-    """What is left to be done for a recorded message. May be repeated. Raises the store's errors.
+    """Do what is left to do for a recorded message. Safe to repeat. Raises the store's errors.
 
-    The row is finished last, in a `batch` with others: until then, whoever brings the message again, and the sweep, do
-    the rest.
+    The row is finished last, in a `batch` with others: before that, a repeated delivery and the sweep do the rest.
     """
     on_item = appending.append(row, item)
     if row.state == recording.RECEIVED:
-        # Not where people have left it to the AI meanwhile.
+        # Unless people have left it to the AI meanwhile.
         ask_for_human(item, row, sender)
     if batch is None:
         appending.finish(row, on_item)
@@ -148,15 +148,15 @@ def complete(row: MessageRow, item: Conversation, sender: str = "", batch: Batch
 
 
 def written_at(received_at: Any, sent_at: datetime) -> datetime:
-    """When the customer wrote: what the message says, unless that is no instant or later than its delivery."""
+    """Return when the customer wrote: the message's own time, unless it is invalid or later than the delivery."""
     stated = clock.parse_instant(received_at)
     return stated if stated is not None and stated <= sent_at else sent_at
 
 
 def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
-    """Let a conversation that a rule routed to people stand in the queue; nothing where people have it already.
+    """Put a conversation that a rule routed to people into the queue; do nothing if people have it already.
 
-    The request's id is made of the message's and of the action before: brought again, it is the same request. The
+    The request's id derives from the message and the previous action: a repeated delivery makes the same request. The
     customer waits since the message. Raises the store's errors.
     """
     since = clock.parse_instant(row.received_at) or clock.now()
@@ -177,7 +177,7 @@ def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
 
 
 def rule_of(stored: Raw, sender: str) -> str:
-    """Which of the conversation's rules sends its customer's replies to people, in words."""
+    """Return in words which of the conversation's rules sends the customer's replies to people."""
     if goes_to_people(stored) and not is_set_by_console(stored):
         return f"{RULE}all replies in this conversation go to people."
     if is_listed(stored, sender):
@@ -186,7 +186,7 @@ def rule_of(stored: Raw, sender: str) -> str:
 
 
 def is_listed(stored: Raw, sender: str) -> bool:
-    """Whether the conversation's rules send replies of that sender, normalised, to people."""
+    """Return whether the conversation's rules send replies of that normalised sender to people."""
     lists = (plain(stored[attribute]) for attribute in (FROM_NUMBERS, FROM_EMAILS) if attribute in stored)
     return bool(sender) and any(
         sender in {address(str(each)) for each in listed} for listed in lists if isinstance(listed, list | set)

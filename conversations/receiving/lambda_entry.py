@@ -1,7 +1,7 @@
 """The receivers as AWS Lambdas: `lambda_handler` on the hand-off queue, `stage_lambda_handler` on the stage's stream.
 
-Both in `conversations.receiving`. The event source mapping needs `ReportBatchItemFailures`. Run `manage.py
-receive_messages --once` now and then beside them: it finishes what a Lambda that died left undone.
+Both are in `conversations.receiving`. The event source mapping needs `ReportBatchItemFailures`. Also run `manage.py
+receive_messages --once` from time to time: it finishes the work of a Lambda that died.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
-    """Handle the messages of an event; those that could not be are reported, and SQS soon brings them again."""
+    """Handle an event's messages; report the failed ones, so that SQS soon delivers them again."""
     start()
     from console.errors import ConsoleError
     from console.store.queues import delivery_of
@@ -30,7 +30,7 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
 
 
 def stage_lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
-    """Handle what was staged, in order; what may succeed later is reported, and Lambda sends it and the rest again."""
+    """Handle staged messages in order; report a failure that may pass, so that Lambda resends it and the rest."""
     start()
     from conversations.indexer.streams.events import handle_event
     from conversations.receiving.stage import STAGE, keep, take_fragment

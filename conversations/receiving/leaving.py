@@ -1,9 +1,9 @@
-"""Leaving messages to the AI: they are staged anew, and the service that replies is told.
+"""Leaving messages to the AI: they are staged again, and the replying service is notified.
 
-What a rule sent to people; or what the AI itself left unanswered. The hand-off goes back first, by its own conditional
-write, so that a colleague who was faster keeps the conversation. A row says beforehand what is to be brought to the AI;
-it goes last, and the sweep finishes what a crash cut off. The AI may so be told twice, never not at all: it finds
-nothing staged the second time.
+These are messages that a rule sent to people, or that the AI itself left unanswered. The hand-off goes back first, by
+its own conditional write, so that a colleague who was faster keeps the conversation. A row notes beforehand what to
+bring to the AI; it is deleted last, and the sweep finishes what a crash interrupted. The AI may thus be notified twice,
+but never not at all: the second time it finds nothing staged.
 """
 
 import json
@@ -33,19 +33,19 @@ from conversations.receiving.rows import LATEST, MessageRow, latest_of, partitio
 
 logger = logging.getLogger(__name__)
 
-# Partition of the sparse index: replies that are to be brought to the AI.
+# Partition of the sparse index: messages to bring to the AI.
 TO_AI = "to the AI"
 LEFT = "left to the AI"
 FINISH_AFTER = timedelta(minutes=1)
-# The platform stages a message for about a minute; ours wait for its queue, however busy that is.
+# The platform stages a message for about a minute; ours wait for its queue, even if it is busy.
 STAGED_FOR = timedelta(hours=1)
 AT_ONCE = 50
 
 
 def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
-    """Let the AI answer what its customer wrote: to people, who give the conversation back, or to the AI before.
+    """Let the AI answer the customer's messages: those to people, who give the conversation back, or those to the AI.
 
-    Raises as `perform`, and `Invalid` where there is nothing to answer or no queue of the conversation's channel.
+    Raises as `perform`, and `Invalid` if there is nothing to answer or the conversation's channel has no queue.
     """
     check_allowed(intent, staff)
     item = Conversation.get(intent.primary_channel, intent.conversation_id, consistent_read=True)
@@ -67,15 +67,15 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
         except ConsoleError as error:
             logger.warning("Replies left to the AI are brought later: %s", type(error).__name__)
     elif noted is not None:
-        # An earlier submission of the same form has brought them.
+        # An earlier submission of the same form has brought them already.
         noted.delete()
     return outcome
 
 
 def finish_leaving(row: MessageRow, item: Conversation | None) -> None:
-    """Bring what a crash kept from the AI, unless it was never given back, or somebody has acted since.
+    """Bring messages to the AI after a crash, unless the hand-off never went back or somebody has acted since.
 
-    `item`: the conversation, None where it is gone. Raises the store's errors.
+    `item` is the conversation, None if it is gone. Raises the store's errors.
     """
     if item is not None and last_action_of(item.raw) == row.decision_id:
         _bring(row, item)
@@ -84,7 +84,7 @@ def finish_leaving(row: MessageRow, item: Conversation | None) -> None:
 
 
 def _to_people(item: Conversation) -> list[str]:
-    """Where that stands which the customer wrote to people since a human was wanted, oldest first."""
+    """Return the positions of the customer's messages to people since a human was wanted, oldest first."""
     since = item.hand_off_requested_at if isinstance(item.hand_off_requested_at, str) else ""
     rows = MessageRow.query(
         partition_of(item.primary_channel, item.conversation_id),
@@ -101,12 +101,12 @@ def _to_people(item: Conversation) -> list[str]:
 
 
 def _again(item: Conversation) -> list[dict[str, str]]:
-    """What the AI has not answered: what is still staged, and the last words of the transcript, oldest first."""
+    """Return what the AI has not answered: staged messages, and the transcript's last ones, oldest first."""
     if not item.hand_off_attention:
         raise Invalid("The AI has already continued this conversation, so there is nothing to try again.")
     unanswered = list(StoredMessages.of(item.raw.get("messages")).unanswered())
     names = [first_of(each, *IDENTITY) for each in unanswered]
-    # What stands in the transcript before that has been answered.
+    # Earlier messages of the transcript have been answered.
     staged = {
         name: each for name, each in _staged_before(item).items() if name in names or not has_message(item.raw, name)
     }
@@ -122,7 +122,7 @@ def _again(item: Conversation) -> list[dict[str, str]]:
 
 
 def _staged_before(item: Conversation) -> dict[str, dict[str, str]]:
-    """What the platform staged and did not come to, by its id. One Query."""
+    """Return the messages that the platform staged but did not process, by id. One Query."""
     answer = call(
         "Query",
         TableName=table_name("CONVERSATIONS_STAGE"),
@@ -136,7 +136,7 @@ def _staged_before(item: Conversation) -> dict[str, dict[str, str]]:
 
 
 def _fragments(stored: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Messages of the stage table or of a transcript as they are staged anew, by id, but for what holds no words."""
+    """Return messages of the stage table or a transcript in the shape to stage, by id, skipping those without text."""
     found = {}
     for each in stored:
         name, body = first_of(each, "message_sid", *IDENTITY), _words(each)
@@ -147,14 +147,14 @@ def _fragments(stored: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
 
 
 def _words(stored: dict[str, Any]) -> str:
-    """The words of a staged message, or of an entry of a transcript, which may have them in parts; "" for none."""
+    """Return the text of a staged message or a transcript's entry, which may have it in parts; "" for none."""
     if isinstance(body := first_of(stored, "body", *CONTENT), str):
         return body
     return "\n".join(block.text for block in blocks_of(stored, raw=True)[0] if block.kind == "text")
 
 
 def _note(intent: Intent, found: Sequence[str | dict[str, str]], item: Conversation) -> MessageRow | None:
-    """Write down what is to be brought, before the hand-off goes back; None where that was done before.
+    """Note what to bring before the hand-off goes back; return None if that was noted before.
 
     `found`: positions of rows, or the messages themselves.
     """
@@ -177,7 +177,7 @@ def _note(intent: Intent, found: Sequence[str | dict[str, str]], item: Conversat
 
 
 def _bring(noted: MessageRow, item: Conversation) -> None:
-    """Stage the messages, tell the service that replies, and say so in their rows. May be repeated."""
+    """Stage the messages, notify the replying service, and mark their rows. Safe to repeat."""
     found = json.loads(noted.body or "[]")
     rows = list(_still_there(noted.conversation, [each for each in found if isinstance(each, str)]))
     messages = [(row.message_id or "", row.content or "", row.received_at) for row in rows]
@@ -197,14 +197,14 @@ def _bring(noted: MessageRow, item: Conversation) -> None:
 
 
 def _still_there(conversation: str, positions: Iterable[str]) -> Iterator[MessageRow]:
-    """The rows of these messages, but for those that have expired meanwhile."""
+    """Yield the rows of these messages, except those that have expired meanwhile."""
     for position in positions:
         with suppress(NotFound):
             yield MessageRow.get(conversation, position, consistent_read=True)
 
 
 def _staged(name: str, body: str, written_at: str | None, item: Conversation) -> dict[str, dict[str, str]]:
-    """A message as the platform's webhook stages it (schema platform-replies, 2): times in UTC, without a zone."""
+    """Return a message as the platform's webhook stages it (schema platform-replies, 2): UTC times without a zone."""
     received_at = clock.parse_instant(written_at) or clock.now()
     return {
         "conversation_id": text(item.conversation_id),

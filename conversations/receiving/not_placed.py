@@ -1,4 +1,4 @@
-"""Messages that could not be placed: administrators of all companies read them redacted, retry or discard them."""
+"""Messages that could not be placed. Administrators of all companies read them redacted, retry or discard them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _KIND = "not placed"
 
 @dataclass(frozen=True, slots=True)
 class NotPlacedMessage:
-    """One message without a conversation: what was received, redacted, as a tree, or as text that is cut."""
+    """One message without a conversation: its redacted content as a tree, or as shortened text."""
 
     reference: str
     reason: str
@@ -40,7 +40,7 @@ class NotPlacedMessage:
 
 
 def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], str]:
-    """Return a page, latest first, and the cursor of the next one ("" at the end). One Query.
+    """Return a page, latest first, and the cursor of the next page ("" at the end). One Query.
 
     Raises `Forbidden`, and the store's errors.
     """
@@ -54,9 +54,9 @@ def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], st
 
 
 def count() -> tuple[int, bool]:
-    """Count the messages that wait for somebody, and whether there are more than were counted. One Query.
+    """Count the messages that could not be placed; return the count and whether there are more. One Query.
 
-    Raises the store's errors, but for an absent table.
+    Raises the store's errors, except for an absent table.
     """
     try:
         answer = call(
@@ -73,7 +73,7 @@ def count() -> tuple[int, bool]:
 
 
 def may_resolve(staff: Staff) -> bool:
-    """Whether a person sees these messages: nobody knows whose they are, so only those who see all companies do."""
+    """Return whether a person may see these messages: only those who see all companies, as their company is unknown."""
     return staff.can(Permission.SYSTEM_READ) and staff.scope.everything
 
 
@@ -94,7 +94,7 @@ def retry(reference: str, staff: Staff) -> None:
 
 
 def discard(reference: str, staff: Staff, reason: str) -> None:
-    """Delete a message for good, on record.
+    """Delete a message permanently, with an entry in the trail.
 
     Raises `Forbidden`, `NotFound`, `Invalid` (no reason, too long), and the store's errors.
     """
@@ -106,7 +106,7 @@ def discard(reference: str, staff: Staff, reason: str) -> None:
 
 
 def _check(staff: Staff) -> None:
-    """Raise `Forbidden` for whoever may not resolve them."""
+    """Raise `Forbidden` unless the person may resolve these messages."""
     staff.require(Permission.SYSTEM_READ)
     if not may_resolve(staff):
         raise Forbidden("Only administrators of all companies see messages that could not be placed.")
@@ -119,7 +119,7 @@ def _load(reference: str, staff: Staff) -> MessageRow:
 
 
 def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> None:
-    """Delete a row together with the entry that says why. Raises `NotFound` where somebody else has."""
+    """Delete a row in one transaction with the entry that says why. Raises `NotFound` if somebody else has."""
     payload = {"why it was not placed": row.not_placed_because or ""} | ({"reason": reason} if reason else {})
     entry = build(TrailEntry(SYSTEM_TRAIL, action, Actor.of(staff), payload=payload), clock.now())
     try:

@@ -1,4 +1,4 @@
-"""Finding the conversation that a customer's message belongs to. A sender never reaches another's conversation."""
+"""Finding the conversation of a customer's message. A sender never reaches another customer's conversation."""
 
 import logging
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, a
 
 logger = logging.getLogger(__name__)
 
-# As many of a sender's conversations are looked at; more than one that lives cannot be chosen from anyway.
+# Conversations to read per sender; more than one live conversation is ambiguous anyway.
 LOOKED_AT = 20
 _KEY = ("primary_channel", "conversation_id")
 _INDEXES = {
@@ -23,22 +23,22 @@ _INDEXES = {
 
 
 def read_ahead(keys: Collection[Key]) -> dict[Key, Conversation]:
-    """The conversations of these keys, whole, strongly consistent, by key. Nothing where that fails: never raises."""
+    """Return the complete conversations of these keys, by key. Strongly consistent. Never raises: {} on failure."""
     try:
         found = batch_get("CONVERSATIONS", [dict(zip(_KEY, each, strict=True)) for each in keys], consistent=True)
         items = list(map(Conversation.from_raw_data, found))
     except Exception as error:
-        # Whatever is wrong is found again, and told, with the message that it is wrong with.
+        # The error occurs again, and is reported, when the message at fault is handled.
         logger.info("Conversations are read one by one: %s", type(error).__name__)
         return {}
     return {(item.primary_channel, item.conversation_id): item for item in items}
 
 
 def place(message: InboundMessage, ahead: dict[Key, Conversation]) -> Conversation:
-    """The conversation of a message, whole, strongly consistent. Raises `NotUnderstood` with the reason, store errors.
+    """Return a message's conversation, complete, strongly consistent. Raises `NotUnderstood` and the store's errors.
 
-    By its key where the message names one, else by our number or address and the sender's, as the platform does. What
-    was read `ahead` is taken out of there: it is true for the first message only.
+    It is found by its key if the message names one, else by our number or address and the sender's, as the platform
+    does. A conversation read `ahead` is removed from there: it is current for the first message only.
     """
     item = ahead.pop((message.primary_channel, message.conversation_id), None)
     if item is None:
@@ -57,7 +57,7 @@ def place(message: InboundMessage, ahead: dict[Key, Conversation]) -> Conversati
 
 
 def by_key(conversation_id: str, primary_channel: str, sender: str) -> Conversation:
-    """The conversation of that key, whole; without its `primary_channel`, the sender's. Raises `NotUnderstood`."""
+    """Return the conversation of that key; without `primary_channel`, the sender's. Raises `NotUnderstood`."""
     tried = [primary_channel] if primary_channel else _spellings(sender)
     for each in tried:
         try:
@@ -92,13 +92,13 @@ def _by_numbers(message: InboundMessage) -> Conversation:
 
 
 def recipients(item: Conversation) -> set[str]:
-    """The addresses of a conversation's customer, normalised."""
+    """Return the normalised addresses of a conversation's customer."""
     values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
     return {address(str(value)) for value in values if value}
 
 
 def _spellings(normalised: str) -> list[str]:
-    """How the platform may have stored an address."""
+    """Return the spellings in which the platform may have stored an address."""
     if not normalised:
         return []
     return [normalised, normalised.removeprefix("+")] if normalised.startswith("+") else [normalised]

@@ -1,4 +1,4 @@
-"""Writing a message once, whoever brings it how often: its row and its idempotency record in one transaction."""
+"""Writing a message once, however often it is delivered: its row and idempotency record in one transaction."""
 
 import hashlib
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from conversations.records import HandOffState
 MODE = "console"
 RECEIVED = "received"
 INBOUND = "in"
-# Whoever brings a message puts it onto the item at once; the sweep does that where it died in between.
+# Whichever process brings a message appends it immediately; the sweep does so if that process died.
 APPEND_AFTER = timedelta(minutes=1)
 LONGEST_KEPT = 100_000
 LONGEST_EXCERPT = 400
@@ -37,14 +37,14 @@ Placed = tuple[InboundMessage, Conversation, datetime]
 
 
 def event_key(conversation_id: str, message_id: str) -> str:
-    """Key of a message's idempotency record (schema middleware, section A.1)."""
+    """Return the key of a message's idempotency record (schema middleware, section A.1)."""
     return f"evt:rp:{conversation_id}:{message_id}"
 
 
 def record(message: InboundMessage, item: Conversation, received_at: datetime, source: str) -> tuple[MessageRow, bool]:
-    """The message's row, and whether it is new: written now, or found as an earlier delivery left it.
+    """Return the message's row, and whether it was written now rather than by an earlier delivery.
 
-    Raises the store's errors; then nothing is written, or all of it, and the same message may be brought again.
+    Raises the store's errors; nothing or everything is written then, and the message may be delivered again.
     """
     now = clock.now()
     row = _row(message, item, received_at, now, source)
@@ -54,7 +54,7 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
     if not written:
         found = _earlier(event_id)
         if found is None:
-            # A service of the platform has noted the same message, which says nothing of its row.
+            # A service of the platform has recorded the same message; that record does not refer to our row.
             event_id = f"{event_id}:console"
             written = _written(*_writes(_record(event_id, row, message, now), row, begins=begins))
             found = None if written else _earlier(event_id)
@@ -66,9 +66,9 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
 
 
 def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
-    """The rows of new messages, one of each conversation, all written now, or none.
+    """Return the rows of new messages, one of each conversation: all are written, or none.
 
-    Raises `TransactionRefused` where one is there already, and the store's errors; then each may be brought again.
+    Raises `TransactionRefused` if one exists already, and the store's errors; each may then be delivered again.
     """
     now, rows = clock.now(), list[MessageRow]()
     writes: list[dict[str, Any]] = []
@@ -83,9 +83,9 @@ def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
 
 
 def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
-    """The write that keeps the customer's last words where lists find them, and counts what nobody has answered.
+    """Return the write of the customer's last message, for lists, and of the count of unanswered messages.
 
-    `begins`: the AI has the conversation, so what came before was answered or left.
+    `begins`: the AI has the conversation, so earlier messages were answered or left.
     """
     count = "unanswered = :one" if begins else "unanswered = if_not_exists(unanswered, :none) + :one"
     return {
@@ -105,7 +105,7 @@ def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
 
 
 def note_not_placed(body: str, reason: str, received_at: datetime, source: str, name: str) -> None:
-    """Keep what could not be placed, once for each `name` (the delivery's id). Raises the store's errors."""
+    """Store a message that could not be placed, once per `name` (the delivery's id). Raises the store's errors."""
     now = clock.now()
     row = MessageRow(
         NOT_PLACED,
@@ -121,7 +121,7 @@ def note_not_placed(body: str, reason: str, received_at: datetime, source: str, 
     payload = {"reason": reason, "characters": len(body), "from": source}
     entry = build(TrailEntry(SYSTEM_TRAIL, Action.MESSAGE_NOT_PLACED, PLATFORM, payload=payload), now)
     _written(_put("MESSAGES", row.serialize(), "conversation"), _put("AUDIT", entry.serialize(), "conversation_id"))
-    # Also where it was written before: who wrote it may have died in between.
+    # Also if it was written before: that process may have died before this.
     announce([Notification(id_of(NOT_PLACED, row.position), NotificationType.NOT_PLACED, now)])
 
 
@@ -162,13 +162,13 @@ def _record(event_id: str, row: MessageRow, message: InboundMessage, now: dateti
         source_message_id=message.message_id,
         payload_sha256=hashlib.sha256(content).hexdigest(),
         payload_bytes=len(content),
-        # Where its row is: the partition and the sort key.
+        # The partition and the sort key of its row.
         reference=f"{row.conversation}\n{row.position}",
     )
 
 
 def _writes(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> tuple[dict[str, Any], ...]:
-    """What records a message."""
+    """Return the writes that record a message."""
     return (
         _put("IDEMPOTENCY", event.serialize(), "event_id"),
         _put("MESSAGES", row.serialize(), "conversation"),
@@ -178,7 +178,7 @@ def _writes(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> tuple
 
 
 def _written(*writes: dict[str, Any]) -> bool:
-    """Write all of it, or nothing where one is there already; whether it was written."""
+    """Write everything, or nothing if one item exists already; return whether it was written."""
     try:
         _write(writes)
     except TransactionRefused:
@@ -191,7 +191,7 @@ def _write(writes: Sequence[dict[str, Any]]) -> None:
 
 
 def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
-    """That a message came, and how long it was: never what it said."""
+    """Return the entry that a message came, with its length but without its text."""
     payload = {"channel": row.channel or "unknown", "characters": len(row.content or ""), "from": row.source}
     entry = TrailEntry(
         conversation_trail(event.conversation_id or ""),
@@ -205,7 +205,7 @@ def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
 
 
 def _earlier(event_id: str) -> MessageRow | None:
-    """The row of which a record of ours tells; None where the record is another service's."""
+    """Return the row that a record of ours refers to, None if the record is another service's."""
     try:
         found = IdempotencyRecord.get(event_id, consistent_read=True)
     except NotFound:
@@ -216,7 +216,7 @@ def _earlier(event_id: str) -> MessageRow | None:
     try:
         return MessageRow.get(conversation, position, consistent_read=True)
     except NotFound:
-        # Its row has expired: it was dealt with long ago.
+        # Its row has expired: the message was handled long ago.
         return MessageRow(conversation, position, on_item=True)
 
 
@@ -227,5 +227,5 @@ def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def expiry(now: datetime) -> int:
-    """When a row of today goes by itself, in epoch seconds."""
+    """Return when a row written now expires, in epoch seconds."""
     return clock.to_epoch(now + timedelta(days=settings.MESSAGE_RETENTION_DAYS))

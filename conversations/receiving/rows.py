@@ -1,4 +1,4 @@
-"""MESSAGES, ours: what customers and people write to each other, what could not be placed, and what pages show."""
+"""The console's own MESSAGES table: messages and replies, messages that could not be placed, and what pages show."""
 
 import logging
 import math
@@ -25,15 +25,15 @@ from conversations.sending.states import OUTBOUND, RETRIED, ReplyState
 
 logger = logging.getLogger(__name__)
 
-# Partition of what could not be placed.
+# Partition of messages that could not be placed.
 NOT_PLACED = "not placed"
-# Partition of the sparse index: rows that are still to be put onto their conversation's item.
+# Partition of the sparse index: rows to append to their conversation's item.
 TO_APPEND = "append"
-# Replies that are to be sent, whose sending is to be settled, and whose delivery is to be asked for.
+# Replies to send, whose sending to settle, and whose delivery to ask for.
 TO_SEND, TO_SETTLE, TO_ASK = "send", "settle", "delivery"
-# Templates that are to be fetched from the provider.
+# Templates to fetch from the provider.
 TO_FETCH = "template"
-# The row that says what a customer wrote last has a partition of its own, so that it can be read with those of others.
+# The row of a customer's last message has a partition of its own, so that one read can get those of many customers.
 LATEST = "latest"
 
 
@@ -49,10 +49,10 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 
 
 class MessageRow(StoreModel):
-    """One message or reply. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it too.
+    """One message or reply. `position` is `{instant}#{message id}`; `on_item`: the conversation's item has it too.
 
-    Of what could not be placed, `not_placed_because` says why, and `body` is what stood in the queue (`is_cut`: its
-    beginning).
+    For a message that could not be placed, `not_placed_because` is the reason, and `body` the queue's message
+    (`is_cut`: only its beginning).
     """
 
     class Meta(TableMeta):
@@ -76,10 +76,10 @@ class MessageRow(StoreModel):
     gsi_due = UnicodeAttribute(null=True)
     due_at = UnicodeAttribute(null=True)
 
-    # Of the row `LATEST`: how many messages nobody has answered, as far as the console knows
+    # Of the row `LATEST`: how many messages are unanswered, to the console's knowledge
     unanswered = NumberAttribute(null=True)
 
-    # Of a first message that waits for approval: who is at it, or decided, since when, and in which entry of the trail
+    # Of a first message that waits for approval: who decides or decided, since when, and in which entry of the trail
     project_id = UnicodeAttribute(null=True)
     decided_by = UnicodeAttribute(null=True)
     decided_at = UnicodeAttribute(null=True)
@@ -91,10 +91,10 @@ class MessageRow(StoreModel):
     not_before = UnicodeAttribute(null=True)
     template = UnicodeAttribute(null=True)
     variables = UnicodeAttribute(null=True)
-    # its entry in the trail, and its idempotency record
+    # Its entry in the trail, and its idempotency record
     ts_action_id = UnicodeAttribute(null=True)
     event_id = UnicodeAttribute(null=True)
-    # who sends it, since when, and how: as it was handed to the provider
+    # Who sends it, since when, and how: as passed to the provider
     sending_id = UnicodeAttribute(null=True)
     begun_at = UnicodeAttribute(null=True)
     sender = UnicodeAttribute(null=True)
@@ -102,56 +102,56 @@ class MessageRow(StoreModel):
     credentials = UnicodeAttribute(null=True)
     subject = UnicodeAttribute(null=True)
     answers = UnicodeAttribute(null=True)
-    # what became of it
+    # Its outcome
     provider_id = UnicodeAttribute(null=True)
     sent_at = UnicodeAttribute(null=True)
     state_at = UnicodeAttribute(null=True)
     asked = NumberAttribute(null=True)
     error_code = UnicodeAttribute(null=True)
     error = UnicodeAttribute(null=True)
-    # the reply that was written in its place
+    # The reply that replaces it
     retried_by = UnicodeAttribute(null=True)
 
     due_index = DueIndex()
 
 
 def approvals_of(company_id: str) -> str:
-    """The partition of a company's first messages that wait for approval."""
+    """Return the partition of a company's first messages that wait for approval."""
     return f"to approve\n{company_id}"
 
 
 def decided_of(company_id: str) -> str:
-    """The partition of a company's first messages that somebody has decided about."""
+    """Return the partition of a company's first messages that have been decided."""
     return f"decided\n{company_id}"
 
 
 def partition_of(primary_channel: str, conversation_id: str) -> str:
-    """The partition of a conversation's messages: both halves of its key, which alone are not unique."""
+    """Return the partition of a conversation's messages: both parts of its key, as neither is unique alone."""
     return f"{conversation_id}\n{primary_channel}"
 
 
 def latest_of(conversation: str) -> str:
-    """The partition of what the customer of a conversation wrote last, for the partition of its messages."""
+    """Return the partition of a customer's last message, from the partition of the conversation's messages."""
     return f"{LATEST}\n{conversation}"
 
 
 def position_of(received_at: str, message_id: str) -> str:
-    """The sort key of a message."""
+    """Return the sort key of a message."""
     return f"{received_at}#{message_id}"
 
 
 # --- Messages beside the items ----------------------------------------------------------------------------------------
 
-# As many of the latest are shown beside what the item holds.
+# Maximum of messages, the latest ones, to join with those of the item.
 MOST = 500
-# What an item says of its customer's messages to people.
+# An item's attributes about its customer's messages to people.
 MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
 
 
 def entry_of(row: MessageRow) -> dict[str, str]:
-    """A message as an entry of its item's `messages`: the customer's as the platform writes them, or a person's reply.
+    """Return a message as an entry of `messages`: a customer's as the platform writes it, or a person's reply.
 
-    A reply's role is the assistant's: for the platform it is what was answered (schema platform-conversations).
+    A reply has the assistant's role: for the platform it is the answer (schema platform-conversations).
     """
     at, content = row.received_at or "", row.content or ""
     if row.author is None:
@@ -161,20 +161,21 @@ def entry_of(row: MessageRow) -> dict[str, str]:
 
 
 def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
-    """Return all messages of a conversation: those of its item, which are `stored`, and those kept beside it."""
+    """Return all messages of a conversation: those of its item, given as `stored`, and those in our own table."""
     return joined(item, StoredMessages.of(stored, names), rows_beside(item))
 
 
 def customers_of(item: Conversation) -> StoredMessages:
-    """Return the messages of an item that was read with them, for what its customer wrote: without people's replies
-    that only our own table holds. One Query where messages are kept apart from the item, else none.
+    """Return an item's messages with those stored apart from it, for what its customer wrote.
+
+    People's replies may be missing. One Query where messages are apart from the item, else none.
     """
     apart = rows_beside(item) if item.hand_off_messages_apart else []
     return joined(item, StoredMessages.of(item.raw.get("messages")), apart)
 
 
 def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -> StoredMessages:
-    """Return the messages of an item with those kept beside it, each once, and what became of people's replies."""
+    """Return the messages of an item joined with rows of our table, each once, with the status of people's replies."""
     appended = item.plain("hand_off_message_ids")
     ids = frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()
     shown = [row for row in rows if row.state != ReplyState.UNDONE]
@@ -184,10 +185,9 @@ def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -
 
 
 def rows_beside(item: Conversation) -> list[MessageRow]:
-    """Return the rows of what only our own table holds of a conversation, latest first: messages that its item has no
-    room for, and people's replies.
+    """Return a conversation's rows that only our table has, latest first: messages that did not fit, and replies.
 
-    One Query where there may be any, else none. Raises the store's errors, but for an absent table.
+    One Query where there may be any, else none. Raises the store's errors, except for an absent table.
     """
     if not item.hand_off_messages_apart and not may_have_replies(item):
         return []
@@ -208,7 +208,7 @@ def rows_beside(item: Conversation) -> list[MessageRow]:
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """What a customer wrote last, redacted, and how many messages nobody has answered as far as the console knows."""
+    """A customer's last message, redacted, and the number of unanswered messages to the console's knowledge."""
 
     text: str
     unanswered: int
@@ -216,14 +216,14 @@ class LastWords:
 
     @property
     def label(self) -> str:
-        """How many messages wait for an answer, in words."""
+        """The number of unanswered messages, in words."""
         return f"{self.unanswered} unanswered message{'' if self.unanswered == 1 else 's'}"
 
 
 def last_words(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LastWords]:
-    """Return what the customers of conversations (primary_channel, conversation_id) wrote last to people.
+    """Return what the customers of conversations (primary_channel, conversation_id) last wrote to people.
 
-    One BatchGetItem, none without a source of such messages. A failure costs the words, not the page.
+    One BatchGetItem, none without a source of such messages. A failure is logged and returns {}.
     """
     by_partition = {latest_of(partition_of(*key)): key for key in keys}
     if not by_partition or not has_inbound_source():
@@ -248,7 +248,7 @@ def _last_words(row: dict[str, Any]) -> LastWords:
 
 
 def can_leave(item: Conversation, hand_off: HandOff) -> bool:
-    """Tell whether the AI can be asked to answer: what came to people, or what it left so that it needs attention."""
+    """Return whether the AI can be asked to answer: messages came to people, or what the AI left needs attention."""
     if hand_off.state is HandOffState.AI:
         return bool(item.hand_off_attention) and queue_of(item) != ""
     has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
@@ -256,14 +256,14 @@ def can_leave(item: Conversation, hand_off: HandOff) -> bool:
 
 
 def queue_of(item: Conversation) -> str:
-    """The URL of the queue that brings the replies of a conversation's channel to the AI, "" where there is none."""
+    """Return the URL of the queue that brings replies on the conversation's channel to the AI, "" for none."""
     channel = str(item.plain("channel_method") or "").lower()
     return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if has_stage() else ""
 
 
 # --- Replies ----------------------------------------------------------------------------------------------------------
 
-# Of a conversation's replies, as many of the latest may still change.
+# Number of a conversation's latest replies that may still change.
 LATEST_REPLIES = 30
 _LABELS = {
     ReplyState.QUEUED: ("sending", ""),
@@ -278,17 +278,17 @@ _LABELS = {
 
 
 def is_configured() -> bool:
-    """Whether replies can be sent from here."""
+    """Return whether the console can send replies."""
     return bool(settings.OUTBOX_QUEUE_URL)
 
 
 def may_have_replies(item: Conversation) -> bool:
-    """Whether people may have answered in a conversation: somebody has acted on it here."""
+    """Return whether people may have answered in a conversation: somebody has acted on it in the console."""
     return is_configured() and bool(item.hand_off_action_id)
 
 
 def status_of(row: MessageRow) -> ReplyStatus:
-    """What became of a reply. Never raises: another version's state is shown as it is."""
+    """Return the status of a reply. Never raises: a state of another version is shown unchanged."""
     known = next((each for each in ReplyState if each == row.state), None)
     label, tone = _LABELS.get(known, (row.state or "", "")) if known else (row.state or "unknown", "")
     leaves = clock.parse_instant(row.not_before)
@@ -300,7 +300,7 @@ def status_of(row: MessageRow) -> ReplyStatus:
         label=label,
         tone=tone,
         at=clock.parse_instant(row.state_at),
-        # A sending service may have worded it.
+        # A company's own sending service may have worded it.
         error=redact(row.error or ""),
         author=row.author or "",
         undo_seconds=seconds if is_open else 0,
@@ -310,19 +310,19 @@ def status_of(row: MessageRow) -> ReplyStatus:
 
 
 def seal_key(row: MessageRow) -> str:
-    """A reply as the forms below it name it."""
+    """Seal the key of a reply, for the forms below it."""
     return seal_data("sent reply", [row.conversation, row.position])
 
 
 def replies_known(rows: Iterable[MessageRow]) -> str:
-    """What a page knows of a conversation's latest replies, for these rows of it; "" for none."""
+    """Return a fingerprint of the latest replies among a conversation's rows, "" for none."""
     replies = sorted((row for row in rows if row.direction == OUTBOUND), key=lambda row: row.position)
     states = [f"{row.position} {row.state} {row.retried_by}" for row in replies[-LATEST_REPLIES:]]
     return "\n".join(states)
 
 
 def latest_replies(item: Conversation) -> str:
-    """`replies_known` as it is stored now. One Query where there may be any; raises the store's errors."""
+    """Return `replies_known` of the stored rows. One Query where there may be any; raises the store's errors."""
     if not may_have_replies(item):
         return ""
     rows = MessageRow.query(

@@ -1,7 +1,8 @@
-"""What the platform stages of all customers: the part that it routes to people, taken in as from the queue.
+"""Messages that the platform stages for all customers: those routed to people are taken in as from the queue.
 
-The platform stages a message before it routes it, and says nothing of where it went. So the conversation tells: where
-it is routed to people, or was when the customer wrote, which the trail knows of each time the console changed that.
+The platform stages a message before it routes it, and does not say where it went. So the conversation decides: a
+message is for people if the conversation is routed to them, or was when the customer wrote. The trail has each routing
+change that the console made.
 """
 
 import hashlib
@@ -32,17 +33,17 @@ from conversations.receiving.handling import Handled, handle, is_listed, written
 
 logger = logging.getLogger(__name__)
 
-# The lease, the rows' source and the stream's positions are named so.
+# Name of the lease, of the rows' source, and of the stream's positions.
 STAGE = "stage"
 NOT_FOR_PEOPLE = "not for people"
 NOT_HANDLED = "The console could not handle it."
-# A stream tells whole seconds, rounded down; the platform tells less.
+# A stream's times are whole seconds, rounded down; the platform's are more precise.
 SECOND = timedelta(seconds=1)
 _TAKEN_OVER = ("conversation_id", "message_sid", "body", "received_at")
 
 
 class StageReceiver(LeasedWorker):
-    """Follows the stage table's stream, one at a time. `counts` are by `Handled`, and NOT_FOR_PEOPLE."""
+    """Follows the stage table's stream, one process at a time. `counts` are by `Handled`, and NOT_FOR_PEOPLE."""
 
     name, title, table_key = STAGE, "The receiver of the stage table", "CONVERSATIONS_STAGE"
 
@@ -51,7 +52,7 @@ class StageReceiver(LeasedWorker):
         self.mode = STREAM if arn else ""
         self._following = Following(arn, self.lease, self._now, take_fragment, keep) if arn else None
         if self._following is not None and self.lease.state.get("beat_at") is None:
-            # The first start has missed nothing: all that the stream still has is read.
+            # The first start has missed nothing: it reads everything that the stream still has.
             self._following.owes_sweep = False
         self._say("Receiving from the stage table." if arn else "The stage table has no stream to receive from.")
 
@@ -80,7 +81,7 @@ class StageReceiver(LeasedWorker):
 
 
 def take_fragment(change: StreamChange) -> WorkCounts:
-    """Take in what was staged, if it is for people. May be repeated. Raises the store's errors: to be repeated then."""
+    """Take in a staged message if it is for people. Safe to repeat. Raises the store's errors: repeat it then."""
     done: WorkCounts = Counter({Did.READ: 1})
     if change.new is None:
         return done
@@ -100,7 +101,7 @@ def take_fragment(change: StreamChange) -> WorkCounts:
 
 
 def keep(record: Mapping[str, Any]) -> None:
-    """Keep a record that cannot be handled among the messages not placed. Raises the store's errors."""
+    """Store a record that cannot be handled as a message not placed. Raises the store's errors."""
     try:
         change = change_of(record)
         image, at = change.new or {}, change.at + SECOND
@@ -111,9 +112,9 @@ def keep(record: Mapping[str, Any]) -> None:
 
 
 def _conversation(fragment: Mapping[str, Any]) -> Conversation:
-    """The conversation, whole, strongly consistent. Raises `NotUnderstood` and the store's errors.
+    """Return the complete conversation, strongly consistent. Raises `NotUnderstood` and the store's errors.
 
-    Where the fragment does not say in which channel: its id ends with the recipient, else our index knows it.
+    If the fragment does not name the channel, the recipient at the end of its id does, or else our index.
     """
     conversation_id, primary_channel = str(fragment["conversation_id"]), fragment.get("primary_channel")
     if isinstance(primary_channel, str) and primary_channel:
@@ -130,7 +131,7 @@ def _conversation(fragment: Mapping[str, Any]) -> Conversation:
 
 
 def _was_for_people(item: Conversation, at: datetime) -> bool:
-    """Whether the platform sent what came at that time to people: now, or before the console next changed the routing.
+    """Return whether the platform routed a message of that time to people: by the current routing, or the one then.
 
     One Query where the console ever acted on the conversation, else none.
     """
@@ -141,7 +142,7 @@ def _was_for_people(item: Conversation, at: datetime) -> bool:
 
 
 def _next_change(conversation_id: str, since: datetime) -> str:
-    """What the first action at or after that time did to the routing, as the trail says it; "" where none did."""
+    """Return the routing effect of the first action at or after that time, as in the trail; "" for none."""
     for entry in AuditEntry.query(
         conversation_trail(conversation_id),
         AuditEntry.ts_action_id >= clock.to_iso(since),
@@ -160,7 +161,7 @@ def _next_change(conversation_id: str, since: datetime) -> str:
 
 
 def _body(fragment: Mapping[str, Any], item: Conversation, sender: str) -> str:
-    """The fragment as the queue would have it."""
+    """Return the fragment in the shape of the queue's messages."""
     content = {name: fragment[name] for name in _TAKEN_OVER if name in fragment}
     content |= {"primary_channel": item.primary_channel, "channel_type": item.plain("channel_method"), "from": sender}
     return _text(content)
@@ -171,7 +172,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _name(content: Raw | Mapping[str, Any]) -> str:
-    """The same for the same fragment each time, without anything of it."""
+    """Return an id of a fragment: stable across deliveries, and without any of its content."""
     key = {name: content.get(name) for name in ("conversation_id", "message_sid")}
     named = key if any(key.values()) else content
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:32]

@@ -1,6 +1,7 @@
-"""The receiver: brings messages from the hand-off queue to `handling`. The sweep finishes what another left undone.
+"""The receiver: passes messages from the hand-off queue to `handling`. The sweep finishes interrupted work.
 
-Several may run: a message is handled once, whoever is brought it. A message leaves SQS only when all of it is done.
+Several receivers may run: a message is handled once, whichever gets it. A message is deleted from SQS only when all of
+its work is done.
 """
 
 import logging
@@ -32,20 +33,20 @@ from conversations.receiving.rows import TO_APPEND, MessageRow
 logger = logging.getLogger(__name__)
 
 QUEUE = "queue"
-# Of ten messages each, where there are so many.
+# Of up to ten messages each.
 BATCHES = 5
-# As many are recorded with one write: DynamoDB takes a hundred parts, and a message has four.
+# Messages recorded with one write: DynamoDB takes a hundred items, and a message has four.
 TOGETHER = 25
 SWEPT_AT_ONCE = 100
-# A row that could not be finished is tried again after so long, so that it never keeps the others waiting.
+# Delay before a row that could not be finished is tried again, so that it never blocks the others.
 PUT_OFF = timedelta(minutes=5)
-# What could not be done now is brought again soon: the queue itself would wait for an hour.
+# Delay before a failed message is delivered again: the queue's own timeout is an hour.
 AGAIN_SECONDS = 15
 FAILED = "failed"
 
 
 class Receiver:
-    """`wait` pauses for so many seconds and says whether to end. `counts` is what was done, by `Handled` or FAILED."""
+    """The receiver. `wait` pauses for some seconds and returns whether to end. `counts` are by `Handled`, or FAILED."""
 
     def __init__(self, *, wait: Callable[[float], bool] | None = None, now: Callable[[], datetime] = clock.now) -> None:
         self.counts: Counter[str] = Counter()
@@ -56,13 +57,13 @@ class Receiver:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last round could not do its work."""
+        """Whether the last round failed."""
         return self._errors > 0
 
     def run(self, *, once: bool = False) -> None:
-        """Receive until `wait` says to end; `once`: until the queue gives nothing more.
+        """Receive until `wait` says to end; with `once`, until the queue is empty.
 
-        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
         """
         while True:
             done, pause = 0, 0.0
@@ -80,7 +81,7 @@ class Receiver:
                 break
 
     def step(self, *, wait: int) -> int:
-        """Receive once and handle what came; how many messages that were. Raises the store's errors."""
+        """Receive and handle one batch; return the number of messages. Raises the store's errors."""
         deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait, batches=BATCHES)
         with traces.span(f"work {instrumentation.current_part()}"):
             self._handle(deliveries)
@@ -94,7 +95,7 @@ class Receiver:
         self._tell(deliveries)
 
     def _tell(self, deliveries: Sequence[QueueMessage]) -> None:
-        """Tell how it goes, every few seconds at most; that this fails is no reason not to go on."""
+        """Write a heartbeat, at most every few seconds. A failure is only logged."""
         now = self._now()
         if self._told_at is not None and now - self._told_at < BEAT_EVERY:
             return
@@ -110,15 +111,15 @@ class Receiver:
 
 
 def bring_soon(deliveries: Sequence[QueueMessage]) -> None:
-    """Let the queue bring messages again soon. Raises the store's errors: then it does so in its own time."""
+    """Make the queue deliver messages again soon. Raises the store's errors: it then waits for its own timeout."""
     for each in deliveries:
         queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
 
 
 def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[str]) -> list[QueueMessage]:
-    """Handle messages, those of one sender in their order, those of others beside them; which of them are done.
+    """Handle messages, in order within a sender, senders in parallel; return those that are done.
 
-    What failed is counted, and is to be brought again: also what the same sender wrote after it.
+    Failed messages, and later ones of the same sender, are counted and must be delivered again.
     """
     by_sender: dict[str, list[QueueMessage]] = {}
     keys: set[Key] = set()
@@ -139,7 +140,7 @@ def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[
     try:
         appending.finish_all(batch.done)
     except ConsoleError as error:
-        # All else is done, and the sweep does this.
+        # Everything else is done, and the sweep does this.
         logger.warning("Messages are finished later: %s", type(error).__name__)
     return finished
 
@@ -160,13 +161,13 @@ def _handled(delivery: QueueMessage, source: str, batch: Batch) -> Handled | Non
     try:
         return handle(delivery.body, delivery.sent_at, source, delivery.name, batch)
     except Exception as error:
-        # Whatever is wrong with one message must not keep the others from people. No message: it may quote a key.
+        # One bad message must not keep the others from people. No message: it may quote a key.
         logger.warning("A message could not be handled: %s", type(error).__name__)
         return None
 
 
 def sweep(now: datetime) -> int:
-    """Finish what a process that died left undone; how many rows that were. Raises the store's errors."""
+    """Finish the work of processes that died; return the number of rows finished. Raises the store's errors."""
     done = 0
     for kind, finish in FINISH.items():
         due = MessageRow.due_index.query(kind, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
@@ -177,7 +178,7 @@ def sweep(now: datetime) -> int:
 def _finished(
     found: MessageRow, kind: str, finish: Callable[[MessageRow, Conversation | None], None], now: datetime
 ) -> bool:
-    """Finish one row, if it is still due; one that cannot be finished is put off. Raises the store's errors."""
+    """Finish one row if it is still due; postpone it if that fails. Raises the store's errors."""
     try:
         row = MessageRow.get(found.conversation, found.position, consistent_read=True)
     except NotFound:
@@ -212,5 +213,5 @@ def _complete(row: MessageRow, item: Conversation | None) -> None:
         complete(row, item)
 
 
-# What finishes a row of each kind that may be due, with its conversation, which may be gone.
+# Finishes a due row of each kind, given its conversation, None if that is gone.
 FINISH = {TO_APPEND: _complete, TO_AI: finish_leaving}

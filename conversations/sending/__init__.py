@@ -1,8 +1,8 @@
-"""Replies of people: written in the console, sent once from the company's own number, and on record.
+"""Replies of people: written in the console, sent once from the company's own number, and recorded in the trail.
 
-`outbox` accepts a reply, `worker` is the process that sends, `delivering` brings one reply to its customer,
-`deliveries` asks what became of it, `providers` are what it goes through, `templates` what WhatsApp takes after its 24
-hours, `reading` what pages show.
+`outbox` accepts a reply, `worker` is the process that sends, `delivering` hands one reply to its provider, `deliveries`
+asks for its delivery state, `providers` are the adapters, and `templates` has the texts that WhatsApp takes after its
+24 hours.
 """
 
 from conversations.sending.lambda_entry import lambda_handler

@@ -1,6 +1,6 @@
-"""The companies' credentials at providers, from AWS Secrets Manager. Only the sender reads them; nothing shows them.
+"""The companies' credentials at providers, from AWS Secrets Manager. Only the sender reads them; no page shows them.
 
-What is wrong with one is noted for the system page, by the secret's name.
+A problem with a secret is noted for the system page, under the secret's name.
 """
 
 import json
@@ -26,17 +26,17 @@ from conversations.sending.providers.choice import OUTBOX_ONLY, provider_name
 
 logger = logging.getLogger(__name__)
 
-# Partition of what is wrong with secrets.
+# Partition of the problems with secrets.
 PROBLEMS, PROBLEMS_KEPT, SHOWN_AT_MOST = "SECRET-PROBLEMS", timedelta(days=7), 20
 KEPT_SECONDS, KEPT = 300, 1_000
-# Secrets Manager says so of what is not there, or not for us.
+# Secrets Manager's codes for a secret that does not exist, and for one that the sender may not read.
 _ABSENT = ("ResourceNotFoundException", "InvalidRequestException", "InvalidParameterException", "ValidationException")
 _DENIED = ("AccessDeniedException", "DecryptionFailure")
 LONGEST_NAME = 200
 
 # The code of a secret that cannot be read.
 UNUSABLE = "credentials"
-# Of these this process noted a problem.
+# Names of the secrets for which this process noted a problem.
 _noted: set[str] = set()
 _lock = threading.Lock()
 _made: list[tuple[tuple[str, str], Any]] = []
@@ -44,18 +44,18 @@ _secrets: TTLCache[tuple[str, str], dict[str, Any]] = TTLCache(KEPT, KEPT_SECOND
 
 
 def secret_for(channel: str, name: str) -> dict[str, Any]:
-    """What the provider of a channel is asked with: nothing where a company's own service sends.
+    """Return the credentials for a channel's provider, {} if a company's own service sends.
 
-    Raises what `secret_named` does.
+    Raises as `secret_named`.
     """
     return {} if provider_name(channel) == OUTBOX_ONLY else secret_named(name)
 
 
 def secret_named(name: str) -> dict[str, Any]:
-    """The content of a secret, kept for five minutes.
+    """Return the content of a secret, cached for five minutes.
 
-    Raises `CredentialsRejected`, with words for the agent, where it is missing or no JSON object; `NotReached` where
-    Secrets Manager did not answer.
+    Raises `CredentialsRejected`, with words for the agent, if it is missing, unreadable or no JSON object; `NotReached`
+    if Secrets Manager does not answer.
     """
     key = (settings.SECRETS_ENDPOINT, name)
     with _lock:
@@ -85,13 +85,13 @@ def secret_named(name: str) -> dict[str, Any]:
 
 
 def forget_secret(name: str) -> None:
-    """Read a secret anew the next time: the provider did not take what was known."""
+    """Drop a secret from the cache, after the provider rejected it."""
     with _lock:
         _secrets.pop((settings.SECRETS_ENDPOINT, name), None)
 
 
 class SecretProblem(StoreModel):
-    """What is wrong with a secret, until it works or a week is over."""
+    """A problem with a secret, stored until the secret works or a week has passed."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -104,7 +104,7 @@ class SecretProblem(StoreModel):
 
 
 def note_problem(name: str, problem: str) -> None:
-    """Tell administrators what is wrong with a secret, by its name. Never raises."""
+    """Note a problem with a secret for administrators, under the secret's name. Never raises."""
     shown, now = cut(name, LONGEST_NAME), clock.now()
     logger.error("The secret %s cannot be used: %s.", redact(shown), problem)
     noted = SecretProblem(PROBLEMS, shown, problem=problem, noted_at=clock.to_iso(now))
@@ -118,7 +118,7 @@ def note_problem(name: str, problem: str) -> None:
 
 
 def note_works(name: str) -> None:
-    """A secret of which this process noted a problem works. Never raises."""
+    """Delete the problem that this process noted for a secret, as the secret works. Never raises."""
     shown = cut(name, LONGEST_NAME)
     if shown in _noted:
         with suppress(ConsoleError):
@@ -127,12 +127,12 @@ def note_works(name: str) -> None:
 
 
 def problems() -> list[SecretProblem]:
-    """What is wrong with secrets now, by name. One Query; raises the store's errors."""
+    """Return the current problems with secrets, by name. One Query; raises the store's errors."""
     return list(SecretProblem.query(PROBLEMS, limit=SHOWN_AT_MOST))
 
 
 def forget_all() -> None:
-    """Read every secret anew: between tests."""
+    """Drop all cached secrets, between tests."""
     with _lock:
         _secrets.clear()
     _noted.clear()
@@ -146,7 +146,7 @@ def _unusable(name: str, problem: str) -> CredentialsRejected:
 
 
 def client() -> Any:
-    """The shared client, made anew when region or endpoint changed (tests, demo)."""
+    """Return the shared client, created again if region or endpoint changed (tests, demo)."""
     wanted = (settings.AWS_REGION, settings.SECRETS_ENDPOINT)
     with _lock:
         if not _made or _made[0][0] != wanted:

@@ -1,4 +1,4 @@
-"""What became of a reply that the provider has accepted: asked of the provider until that is final, or told by it."""
+"""The delivery state of replies that a provider has accepted: polled until it is final, or reported by the provider."""
 
 import logging
 from contextlib import suppress
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def ask_delivery(row: MessageRow) -> None:
-    """Ask the provider what became of a reply, until that is final. Raises the store's errors."""
+    """Ask the provider for a reply's delivery, and note it. Raises the store's errors."""
     if not row.on_item:
         _put_onto_item(row, conversation_of(row.conversation))
     try:
@@ -40,7 +40,7 @@ _FINAL = {"whatsapp": (DeliveryState.READ, DeliveryState.FAILED)}
 
 
 def note_delivery(row: MessageRow, found: Delivery | None) -> None:
-    """Write what became of a reply; None: nothing is known yet. Raises the store's errors."""
+    """Write a reply's delivery state; `found` is None if nothing is known yet. Raises the store's errors."""
     asked, sent = int(row.asked or 0) + 1, clock.parse_instant(row.sent_at) or clock.now()
     final = _FINAL.get(row.channel or "", (DeliveryState.DELIVERED, DeliveryState.READ, DeliveryState.FAILED))
     is_last = asked >= len(ASKED_AFTER) or (found is not None and found.state in final)
@@ -55,7 +55,7 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         if news.state is DeliveryState.FAILED:
             actions += [MessageRow.error.set(news.words), MessageRow.error_code.set(news.code or "none")]
             appending.note_not_delivered(row)
-        # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
+        # The trail first: no state without its entry. A repetition after a crash writes the same entry.
         _record_delivery(row, news)
     with suppress(ConditionFailed):
         row.update(actions=actions, condition=MessageRow.state == row.state)
@@ -65,7 +65,7 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
 
 def _record_delivery(row: MessageRow, found: Delivery) -> None:
     payload: dict[str, Any] = {"channel": row.channel, "state": found.state.value, "reply": row.message_id}
-    # The entry's own time is that of the sending, so that it is the same one when it is written again.
+    # The entry's own time is that of the sending, so that a repetition writes the same entry.
     payload["at"] = clock.to_iso(clock.now())
     result = Result.SUCCESS.value
     if found.state is DeliveryState.FAILED:

@@ -1,7 +1,7 @@
-"""One reply from the outbox to the customer: handed to the provider at most once, and never silently not at all.
+"""Sending one reply from the outbox: handed to the provider at most once, and never lost silently.
 
-A conditional write says that sending begins before the provider is called; nothing but a certain "not accepted" ever
-leads back. Where the answer was lost, the provider is asked what it has, and the text is never sent again by itself.
+A conditional write marks the start of sending before the provider is called; only a certain "not accepted" leads back.
+If the answer was lost, the provider is asked what it has, and the text is never sent again automatically.
 """
 
 import json
@@ -40,16 +40,16 @@ from conversations.sending.states import OUTBOUND, ReplyState
 logger = logging.getLogger(__name__)
 
 SENDER = Actor("sender", "service")
-# Longer than any call of a provider takes: until then somebody may be at it.
+# Longer than any call of a provider takes: another process may be sending during this time.
 BUSY_FOR = timedelta(seconds=30)
-# Who begins to send and is held up for longer leaves it: the provider will be asked, and must not be handed it later.
+# A process that is held up for longer after it begins must not hand over the reply: the provider will be asked instead.
 HELD_UP = timedelta(seconds=10)
-# What the provider does not know by then was never accepted; what cannot be handed over by then is given up.
+# A message that the provider does not know after this was never accepted; one that cannot be handed over is given up.
 GIVEN_UP_AFTER = timedelta(minutes=10)
 SETTLED_EVERY = timedelta(seconds=15)
-# After so long each the provider is asked what became of what it accepted, until that is final.
+# When to ask the provider for the delivery of an accepted message, after its sending, until the state is final.
 ASKED_AFTER = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 3_600))
-# Rows of a conversation that are looked at for replies that are to leave before.
+# Rows of a conversation to read, in search of replies that must leave first.
 LOOKED_BACK = 60
 
 _GONE = "The conversation no longer exists."
@@ -60,15 +60,15 @@ _CANNOT_ASK = "The provider did not answer, and cannot be asked. Check with the 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A reply that may not leave yet; to be brought again after so many seconds."""
+    """A reply that may not leave yet, to be delivered again after this many seconds."""
 
     seconds: float
 
 
 def send(conversation: str, position: str, rates: Rates) -> Later | None:
-    """Send one reply if it is due and next in its conversation; None where nothing is left to be done now.
+    """Send one reply if it is due and next in its conversation; return None if there is nothing left to do now.
 
-    May be called for the same reply again and beside others. Raises the store's errors; to be repeated then.
+    Safe to call repeatedly and concurrently for the same reply. Raises the store's errors; safe to repeat.
     """
     rows = list(
         MessageRow.query(
@@ -102,9 +102,10 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
 
 
 def doubt(conversation: str, position: str) -> bool:
-    """Take a reply that waits for one whose sender died: the provider is asked, and it is never sent by itself.
+    """Mark a queued reply as begun, as if its sender had died: the provider is asked, and it is never sent again.
 
-    False where it no longer waits, or its conversation is gone, which it then says. Raises the store's errors.
+    Returns False if it is no longer queued, or its conversation is gone, which the row then notes. Raises the store's
+    errors.
     """
     row = MessageRow.get(conversation, position, consistent_read=True)
     if row.state != ReplyState.QUEUED:
@@ -117,7 +118,7 @@ def doubt(conversation: str, position: str) -> bool:
 
 
 def conversation_of(partition: str) -> Conversation | None:
-    """The conversation of a partition of messages, strongly consistent; None where it is gone or past its TTL."""
+    """Return the conversation of a message partition, None if it is gone or expired. Strongly consistent."""
     conversation_id, _, primary_channel = partition.partition("\n")
     try:
         item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
@@ -127,7 +128,7 @@ def conversation_of(partition: str) -> Conversation | None:
 
 
 def _leaves_before(row: MessageRow, now: datetime) -> bool:
-    """Whether an earlier row of the conversation is a reply that is to leave first, or is leaving."""
+    """Return whether an earlier row of the conversation is a reply that must leave first, or is leaving."""
     if row.direction != OUTBOUND:
         return False
     begun = clock.parse_instant(row.begun_at)
@@ -137,13 +138,13 @@ def _leaves_before(row: MessageRow, now: datetime) -> bool:
 
 
 def _refuse(row: MessageRow, words: str) -> None:
-    """It may not go any more: said, not sent."""
+    """Close a reply that may no longer be sent, with the reason."""
     with suppress(TransactionRefused, ConditionFailed):
         close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {words}", ReplyState.QUEUED, error=words)
 
 
 class _Sending:
-    """One attempt to hand a reply over."""
+    """One attempt to hand over a reply."""
 
     def __init__(self, row: MessageRow, item: Conversation, facts: ReplyFacts, rates: Rates) -> None:
         self.row, self.item, self.facts, self.rates = row, item, facts, rates
@@ -186,7 +187,7 @@ class _Sending:
         return None
 
     def _begin(self, now: datetime) -> bool:
-        """Say that sending begins, with what is handed over; False where somebody else has, or it was taken back."""
+        """Mark the start of sending, with the values handed over; return False if the reply is no longer queued."""
         row, facts = self.row, self.facts
         row.sending_id = secrets.token_hex(8)
         row.begun_at, row.sender, row.recipient = clock.to_iso(now), facts.sender, facts.recipient
@@ -208,12 +209,12 @@ class _Sending:
                 condition=MessageRow.state == ReplyState.QUEUED.value,
             )
         except ConditionFailed as failed:
-            # The answer to our own write may have been lost, and the write sent again.
+            # The write may have succeeded with its answer lost, and then been repeated.
             return bool((failed.item or {}).get("sending_id", {}).get("S") == row.sending_id)
         return True
 
     def _fail(self, error: Rejected, before: ReplyState) -> None:
-        """The provider said no, or would."""
+        """Close a reply that the provider rejected, or would reject."""
         if isinstance(error, CredentialsRejected) and error.code != credentials.UNUSABLE:
             credentials.forget_secret(self.facts.credentials)
             credentials.note_problem(self.facts.credentials, "the provider does not accept what is in it")
@@ -221,7 +222,7 @@ class _Sending:
         close(self.row, ReplyState.FAILED, result, before, error=error.words, error_code=error.code or None)
 
     def _put_off(self, error: NotReached, before: ReplyState) -> Later | None:
-        """It was certainly not accepted: it waits again, unless it has for too long."""
+        """Queue a reply again that was certainly not accepted, unless it has waited for too long."""
         row, now = self.row, clock.now()
         leaves = clock.parse_instant(row.not_before) or now
         if now - leaves > GIVEN_UP_AFTER:
@@ -244,7 +245,7 @@ class _Sending:
 
 
 def provider_of(channel: str, name: str) -> Provider:
-    """The adapter of a channel with a company's credentials. Raises what `Provider.send` does but `NoAnswer`."""
+    """Return the adapter of a channel with a company's credentials. Raises as `Provider.send`, except `NoAnswer`."""
     try:
         return make(channel, credentials.secret_for(channel, name))
     except LookupError:
@@ -252,7 +253,7 @@ def provider_of(channel: str, name: str) -> Provider:
 
 
 def outgoing_of(row: MessageRow) -> Outgoing:
-    """A reply whose sending has begun, as it is handed to the provider."""
+    """Return a reply whose sending has begun, in the shape that a provider takes."""
     return Outgoing(
         reply_id=row.message_id or "",
         channel=row.channel or "",
@@ -269,13 +270,13 @@ def outgoing_of(row: MessageRow) -> Outgoing:
 
 
 def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> None:
-    """The provider has it: put onto its conversation's item, then said on row, entry and record.
+    """Note that the provider accepted a reply: append it to its conversation's item, then close row, entry and record.
 
-    Raises the store's errors; the provider is asked then, and says so again.
+    Raises the store's errors; the provider is then asked, and confirms it again.
     """
     on_item = False
     with suppress(ConsoleError):
-        # If not now, it is done when the provider is asked what became of the reply.
+        # Otherwise it is appended when the provider is asked for the delivery.
         on_item = item is not None and appending.append(row, item)
     now = clock.now()
     try:
@@ -295,7 +296,7 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
             due_at=clock.to_iso(now + ASKED_AFTER[0]),
         )
     except (TransactionRefused, ConditionFailed):
-        # Whoever settled it was faster.
+        # Another process settled it first.
         return
     if item is not None and (item.hand_off_messages_apart or item.plain("hand_off_message_ids")):
         with suppress(ConditionFailed):
@@ -304,11 +305,11 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
             )
 
 
-# --- What the sweep does ----------------------------------------------------------------------------------------------
+# --- The sweep --------------------------------------------------------------------------------------------------------
 
 
 def settle(row: MessageRow) -> None:
-    """Find out whether a reply was accepted whose sender died, or got no answer. Raises the store's errors."""
+    """Find out whether a reply was accepted after its sender died or got no answer. Raises the store's errors."""
     if row.state not in (ReplyState.SENDING, ReplyState.UNKNOWN):
         return
     now, begun = clock.now(), clock.parse_instant(row.begun_at)
@@ -342,6 +343,6 @@ def settle(row: MessageRow) -> None:
 
 
 def _known_to_provider(row: MessageRow) -> frozenset[str]:
-    """The provider's ids of other replies of the conversation."""
+    """Return the provider's ids of other replies in the conversation."""
     rows = MessageRow.query(row.conversation, scan_index_forward=False, limit=LOOKED_BACK, consistent_read=True)
     return frozenset(each.provider_id for each in rows if each.provider_id and each.position != row.position)

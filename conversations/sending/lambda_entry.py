@@ -1,7 +1,7 @@
 """The sender as an AWS Lambda on the outbox queue: `conversations.sending.lambda_handler`.
 
-The event source mapping needs `ReportBatchItemFailures`. Run `manage.py send_replies --once` every few seconds beside
-it: it settles what was left undone, and asks what became of what was sent.
+The event source mapping needs `ReportBatchItemFailures`. Also run `manage.py send_replies --once` every few seconds: it
+settles unfinished replies, and asks for the delivery of sent ones.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from console.startup import start
 
 
 def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
-    """Send the replies of an event; those that may not leave yet are reported, and SQS brings them again."""
+    """Send an event's replies; report those that may not leave yet, so that SQS delivers them again."""
     start()
     from console import clock
     from console.errors import ConsoleError

@@ -1,6 +1,6 @@
-"""Accepting a reply: its row, its pending entry in the trail and its idempotency record are one transaction.
+"""Accepting a reply: its row, its pending trail entry and its idempotency record are written in one transaction.
 
-Then it stands in the outbox queue; where that fails the sweep finds the row by its due instant. Nothing here sends.
+Then it is put into the outbox queue; if that fails, the sweep finds the row by its due time. Nothing here sends.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
 logger = logging.getLogger(__name__)
 
 MINUTE = timedelta(minutes=1)
-# The queue brings a reply when it may leave; the sweep so long afterwards.
+# The queue delivers a reply when it may leave; the sweep takes it this long afterwards.
 SWEPT_AFTER = timedelta(seconds=10)
 LOST = "You no longer have this conversation, so the reply was not sent."
 ITEM = (
@@ -49,7 +49,7 @@ ITEM = (
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """One rendered form: whose conversation, and the id by which a second submission finds the first."""
+    """A rendered form: its conversation, and the id by which a second submission finds the first."""
 
     primary_channel: str
     conversation_id: str
@@ -58,19 +58,19 @@ class ReplyForm:
 
 @dataclass(frozen=True, slots=True)
 class ReplyKey:
-    """Where a reply's row is."""
+    """The key of a reply's row."""
 
     conversation: str
     position: str
 
 
 def seal_form(primary_channel: str, conversation_id: str, staff: Staff) -> str:
-    """The form of a new reply in a conversation: sealed, and of use to this person only."""
+    """Seal the form of a new reply in a conversation, for this person only."""
     return seal_data("reply", [staff.username, primary_channel, conversation_id, new_action_id()])
 
 
 def unseal_form(token: str, staff: Staff) -> ReplyForm:
-    """The form that a page carried. Raises `BadReference`, a `NotFound`, for what this person was not given."""
+    """Unseal the form that a page carried. Raises `NotFound` if it is invalid or another person's."""
     data = unseal_data("reply", token)
     if not isinstance(data, list) or len(data) != 4 or data[0] != staff.username:
         raise NotFound
@@ -78,7 +78,7 @@ def unseal_form(token: str, staff: Staff) -> ReplyForm:
 
 
 def obstacles_in(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None) -> tuple[Obstacle, ...]:
-    """What stands in the way here: as `check_reply` says, where an absent consent may be no more than a warning."""
+    """Return the obstacles that `check_reply` finds, without missing consent if the settings allow that."""
     found = check_reply(facts, now, draft).obstacles
     return tuple(each for each in found if each is not Obstacle.CONSENT or not settings.REPLY_WITHOUT_CONSENT)
 
@@ -86,10 +86,10 @@ def obstacles_in(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None) -> 
 def accept(
     form: ReplyForm, staff: Staff, text: str, *, template: str = "", variables: Mapping[str, str] | None = None
 ) -> MessageRow:
-    """Put a reply into the outbox, once, however often its form is sent; return its row.
+    """Put a reply into the outbox, once, however often its form is submitted; return its row.
 
     Raises `Forbidden`, `NotFound` (out of scope), `TooManyAttempts`, `Conflict` (no longer theirs, or the form was used
-    for another text), `Invalid` (may not go, and why), and the store's errors; then it may be sent again.
+    for another text), `Invalid` (may not be sent, and why), and the store's errors; it is safe to submit again then.
     """
     staff.require(Permission.HAND_OFF)
     if not is_configured():
@@ -104,7 +104,7 @@ def accept(
     row.template = template or None
     row.variables = json.dumps(dict(variables or {})) if template else None
     if obstacles and (found := _earlier(row)) is not None:
-        # It was accepted when it still might go.
+        # It was accepted while it could still be sent.
         return _brought(found)
     if Obstacle.HOLDER in obstacles:
         raise Conflict(LOST)
@@ -122,14 +122,14 @@ def accept(
 
 
 def _brought(row: MessageRow) -> MessageRow:
-    """The row, once the queue has it: again, where an earlier submission may have got no answer. It is told once."""
+    """Enqueue a reply that is still queued, even if accepted before: its enqueuing may have failed. Return its row."""
     if row.state == ReplyState.QUEUED:
         enqueue(row)
     return row
 
 
 def enqueue(row: MessageRow) -> None:
-    """Bring a reply to what sends it; where that fails, the sweep finds it. Never raises."""
+    """Put a reply into the outbox queue; if that fails, the sweep finds it. Never raises."""
     body = json.dumps({"conversation": row.conversation, "position": row.position})
     try:
         queues.send(
@@ -147,7 +147,7 @@ def _load(form: ReplyForm, staff: Staff) -> tuple[Conversation, ReplyFacts]:
 
 
 def facts_of(item: Conversation) -> ReplyFacts:
-    """What decides about replies in a conversation that was read with its messages (`ITEM`)."""
+    """Return the facts that decide about replies in a conversation read with its messages (`ITEM`)."""
     return ReplyFacts.of(item, customers_of(item).last_by_customer)
 
 
@@ -178,7 +178,7 @@ def _row(form: ReplyForm, item: Conversation, facts: ReplyFacts, staff: Staff, t
 
 
 def _write(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> None:
-    """All three, or nothing where one is there already."""
+    """Write all three items, or none if one exists already."""
     entry, record = _entry(row, item, staff, now), _record(row, item, now)
     row.ts_action_id = record.ts_action_id = entry.ts_action_id
     puts = [
@@ -196,7 +196,7 @@ def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> AuditEntry:
-    """That somebody answered, over what, and how long it was: never what it said."""
+    """Return the entry that somebody answered, with the text's length and digest but never the text."""
     text = row.content or ""
     payload = {"channel": row.channel, "characters": len(text), "sha256": _sha256(text)}
     since = clock.parse_instant(item.plain("hand_off_requested_at"))
@@ -235,7 +235,7 @@ def _record(row: MessageRow, item: Conversation, now: datetime) -> IdempotencyRe
         payload_sha256=_sha256(text),
         payload_bytes=len(text.encode("utf-8", "surrogatepass")),
         intent=Action.REPLY_SEND.value,
-        # Where its row is: the partition and the sort key.
+        # The partition and the sort key of its row.
         reference=f"{row.conversation}\n{row.position}",
     )
 
@@ -245,9 +245,9 @@ def _sha256(text: str) -> str:
 
 
 def _earlier(row: MessageRow) -> MessageRow | None:
-    """The reply that an earlier submission of the same form put there; None where there was none.
+    """Return the reply of an earlier submission of the same form, None if there was none.
 
-    Raises `Conflict` where that was another text.
+    Raises `Conflict` if that was another text.
     """
     try:
         record = IdempotencyRecord.get(row.event_id, consistent_read=True)
@@ -268,7 +268,7 @@ def _earlier(row: MessageRow) -> MessageRow | None:
 
 
 def load_reply(token: str, reference: tuple[str, str], staff: Staff) -> MessageRow:
-    """The own reply of this person that a form names, in the conversation (primary_channel, conversation_id).
+    """Return the person's own reply that a form names, in the conversation (primary_channel, conversation_id).
 
     Raises `Forbidden`, and `NotFound` for everything else.
     """
@@ -283,7 +283,7 @@ def load_reply(token: str, reference: tuple[str, str], staff: Staff) -> MessageR
 
 
 def undo(row: MessageRow) -> None:
-    """Take a reply back before it leaves. Raises `Conflict` where it is too late, and the store's errors."""
+    """Take a reply back before it leaves. Raises `Conflict` if it is too late, and the store's errors."""
     if row.state == ReplyState.UNDONE:
         return
     try:
@@ -293,18 +293,18 @@ def undo(row: MessageRow) -> None:
 
 
 def mark_retried(row: MessageRow, reply_id: str) -> None:
-    """Say on a reply that failed that another one was written in its place. Raises the store's errors."""
+    """Note on a failed reply that another one was written in its place. Raises the store's errors."""
     row.update(actions=[MessageRow.retried_by.set(reply_id)], condition=MessageRow.conversation.exists())
 
 
 def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, **values: Any) -> None:
-    """Write what became of a reply on its row, its trail entry and its record, where the row is in a state `before`.
+    """Write a reply's outcome to its row, its trail entry and its record, if the row is in a state of `before`.
 
-    `values` are further attributes of the row, None to remove one. Raises `TransactionRefused` where it is in another
-    state, and the store's errors. Entry and record are left where they were closed before, or have expired.
+    `values` are further attributes of the row, None to remove one. Raises `TransactionRefused` if the row is in another
+    state, and the store's errors. Entry and record stay unchanged if they were closed before, or have expired.
     """
     if state in NOT_ARRIVED:
-        # First: who dies in between leaves a mark too many, which the next reply removes.
+        # First: a crash after this leaves an extra mark, which the next reply removes.
         appending.note_not_delivered(row)
     now = clock.to_iso(clock.now())
     changes = {"state": state.value, "state_at": now, "gsi_due": None, "due_at": None, **values}
@@ -337,5 +337,5 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
 
 
 def count_state(state: ReplyState) -> None:
-    """Count a reply that has come into a state."""
+    """Count a reply that has entered a state."""
     instrumentation.count(instrumentation.REPLIES, state)

@@ -1,4 +1,4 @@
-"""What a company's own service reports of replies that it sends (provider `outbox-only`)."""
+"""Receipts: reports of a company's own service on replies that it sends (provider `outbox-only`)."""
 
 import logging
 from collections import Counter
@@ -27,7 +27,7 @@ _LATER_THAN = {
 
 
 def receive(counts: Counter[str]) -> int:
-    """Take in what is reported, once each; how many reports that were. Raises the store's errors."""
+    """Take in the receipts of one read of the queue; return how many are finished. Raises the store's errors."""
     if not settings.RECEIPTS_QUEUE_URL:
         return 0
     brought = queues.receive(settings.RECEIPTS_QUEUE_URL, wait=0)
@@ -52,6 +52,6 @@ def _take_in(body: str) -> None:
     with suppress(NotFound):
         row = MessageRow.get(reported.conversation, reported.position, consistent_read=True)
         is_ours = row.direction == OUTBOUND and row.message_id == reported.reply_id
-        # Reports come in any order: none leads back.
+        # Receipts come in any order: none moves a reply back to an earlier state.
         if is_ours and row.state in _LATER_THAN.get(ReplyState(reported.state.value), ()):
             note_delivery(row, Delivery(reported.state, reported.code, redact(reported.reason)))

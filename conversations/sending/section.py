@@ -1,4 +1,4 @@
-"""Replies on the system page: whether the sender runs, what waits, and which companies' credentials do not work."""
+"""Replies on the system page: whether the sender runs, what waits, and which secrets do not work."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,12 +21,12 @@ from conversations.sending.credentials import problems
 from conversations.sending.worker import SENDER
 
 TITLE = "Replies"
-# Rows are due when they may leave, or when the provider is to be asked: so much later they are late.
+# Rows are due when they may leave, or when the provider is to be asked; after this much longer they are late.
 LATE = timedelta(minutes=2)
 
 
 def section(now: datetime) -> SystemSection:
-    """How sending is: a GetItem, four Queries and one call of SQS. Raises the store's errors."""
+    """Return the system page's section on replies: a GetItem, four Queries, one SQS call. Raises the store's errors."""
     if not is_configured():
         words = "Replies are not set up: people answer with their own applications. Set OUTBOX_QUEUE_URL."
         return SystemSection(TITLE, "not configured", words)
@@ -52,7 +52,7 @@ def section(now: datetime) -> SystemSection:
 
 
 def _note() -> dict[str, object]:
-    """What the sender noted of itself; nothing where it never ran."""
+    """Return the sender's heartbeat item, {} if it never ran."""
     key = {"pk": {"S": SENDER}, "sk": {"S": LEASE}}
     try:
         found = call("GetItem", TableName=table_name("CONSOLE"), Key=key)

@@ -1,4 +1,4 @@
-"""What becomes of a reply, as its row's `state` says."""
+"""The states of a reply."""
 
 from enum import StrEnum
 
@@ -7,16 +7,16 @@ OUTBOUND = "out"
 
 
 class ReplyState(StrEnum):
-    """What a reply's row says."""
+    """The `state` of a reply's row."""
 
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
     DELIVERED = "delivered"
     READ = "read"
-    # The provider said no, or could not bring it to the customer.
+    # The provider refused it, or could not deliver it to the customer.
     FAILED = "failed"
-    # The provider's answer was lost: it is being asked, or cannot be.
+    # The provider's answer was lost: the provider is being asked, or cannot be.
     UNKNOWN = "unknown"
     # It certainly was not sent.
     NOT_SENT = "not sent"
@@ -24,9 +24,9 @@ class ReplyState(StrEnum):
     UNDONE = "undone"
 
 
-# What the customer has, as far as anybody knows.
+# The customer has the reply, to the console's knowledge.
 ARRIVED = frozenset({ReplyState.SENT, ReplyState.DELIVERED, ReplyState.READ})
-# People should look: nobody knows that the customer has it.
+# People should look: it is not known that the customer has the reply.
 NOT_ARRIVED = frozenset({ReplyState.FAILED, ReplyState.UNKNOWN, ReplyState.NOT_SENT})
-# Of these the text can be sent again, as another reply.
+# The text can be sent again, as another reply.
 RETRIED = frozenset({ReplyState.FAILED, ReplyState.NOT_SENT})

@@ -1,6 +1,6 @@
-"""The approved template of a project: the only text that WhatsApp takes once its 24 hours are over.
+"""The approved template of a company: the only text that WhatsApp takes once its 24 hours are over.
 
-Web servers reach no provider: they ask for it in our own table, and the sender fetches it from the provider.
+Web servers do not connect to providers: they request the template in our own table, and the sender fetches it.
 """
 
 import json
@@ -19,7 +19,7 @@ from conversations.sending.providers import CannotAsk, NoAnswer, NotReached, Rej
 from conversations.sending.providers.choice import make
 
 TEMPLATE = "template"
-# Of this channel only there are any.
+# Only this channel has templates.
 CHANNEL = "whatsapp"
 # The name of the template in a company's secret.
 NAMED_BY = "twilio_template_sid"
@@ -39,12 +39,12 @@ class StoredTemplate:
     fetched_at: datetime | None = None
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether it need not be fetched again."""
+        """Return whether the template need not be fetched again."""
         return self.fetched_at is not None and now - self.fetched_at < FRESH
 
 
 def read_template(credentials: str) -> StoredTemplate:
-    """The template that belongs to these credentials, as far as it is here. One GetItem; raises the store's errors."""
+    """Return the stored template of these credentials, if any. One GetItem; raises the store's errors."""
     try:
         row = MessageRow.get(_partition(credentials), TEMPLATE)
     except NotFound:
@@ -57,7 +57,7 @@ def read_template(credentials: str) -> StoredTemplate:
 
 
 def want_template(credentials: str, company_id: str) -> None:
-    """Let the sender fetch a template. Raises the store's errors."""
+    """Request that the sender fetches a template. Raises the store's errors."""
     now = clock.now()
     MessageRow(_partition(credentials), TEMPLATE).update(
         actions=[
@@ -71,7 +71,7 @@ def want_template(credentials: str, company_id: str) -> None:
 
 
 def fetch(row: MessageRow) -> None:
-    """Fetch a template that is wanted from its provider. Raises the store's errors; for the sender alone."""
+    """Fetch a requested template from its provider. Only for the sender. Raises the store's errors."""
     name, template, problem = row.credentials or "", None, ""
     try:
         secret = secret_for(CHANNEL, name)
@@ -100,9 +100,9 @@ def fetch(row: MessageRow) -> None:
 
 
 def filled(template: Template, values: Mapping[str, str]) -> str:
-    """The template's text with its blanks filled in. Raises `Invalid` where one is empty or too long.
+    """Return the template's text with its blanks filled in. Raises `Invalid` if a value is empty or too long.
 
-    What is filled in is text: it fills no blank itself.
+    A value is plain text: a blank in it is not filled.
     """
     for name in template.variables:
         if not values.get(name, "").strip():

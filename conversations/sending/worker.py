@@ -1,7 +1,7 @@
 """The sender: the only process that reads companies' secrets and reaches providers.
 
-The outbox queue brings replies in the order of each conversation; the sweep finds what it did not bring, settles what
-a sender left undone, and asks what became of what was sent. Several may run: a reply is handed over by one of them.
+The outbox queue delivers replies in order within a conversation. The sweep finds those that it did not deliver, settles
+unfinished ones, and asks for the delivery of sent ones. Several senders may run: only one of them hands a reply over.
 """
 
 import json
@@ -34,26 +34,26 @@ logger = logging.getLogger(__name__)
 
 SENDER = "sender"
 SENT_OR_SETTLED, PUT_OFF, FAILED = "done", "put off", "failed"
-# Of ten replies each, where there are so many.
+# Of up to ten replies each.
 BATCHES = 5
-# Conversations at once: each waits for a provider.
+# Conversations to process in parallel: each waits for a provider.
 AT_ONCE = 24
 LONGEST_WAIT_SECONDS = 1
 SWEPT_AT_ONCE = 50
-# SQS counts in whole seconds, and has its own longest one.
+# SQS takes whole seconds, up to a maximum.
 LONGEST_LATER_SECONDS = 900
-# A row that could not be dealt with is tried again after so long, so that it never keeps the others waiting.
+# Delay before a row that failed is tried again, so that it never blocks the others.
 AGAIN_AFTER = timedelta(minutes=1)
 
-# What the sweep does with a row of each kind that may be due, beside those that are to be sent.
+# What the sweep does with a due row of each kind, in addition to those to send.
 DUE: dict[str, Callable[[MessageRow], None]] = {TO_SETTLE: settle, TO_ASK: ask_delivery, TO_FETCH: templates.fetch}
 
-# What a reply's message in the queue names: its conversation's partition and its own sort key.
+# A reply's key in its queue message: the conversation's partition and the reply's sort key.
 Named = tuple[str, str]
 
 
 class Sender:
-    """`wait` pauses for so many seconds and says whether to end. `counts` is what was done."""
+    """The sender. `wait` pauses for some seconds and returns whether to end. `counts` are the totals of its work."""
 
     def __init__(self, *, wait: Callable[[float], bool] | None = None) -> None:
         self.counts: Counter[str] = Counter()
@@ -65,16 +65,16 @@ class Sender:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last round could not do its work."""
+        """Whether the last round failed."""
         return self._errors > 0
 
     def run(self, *, once: bool = False) -> None:
-        """Send until `wait` says to end; `once`, for who is run by a schedule: until nothing more may leave now.
+        """Send until `wait` says to end; with `once`, for scheduled runs, until nothing more may leave now.
 
-        Raises the store's errors only if `once`, after `MOST_ERRORS` in a row.
+        Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
         """
         self._is_scheduled = once
-        # A pool of its own: a slow provider must hold up nobody who reads.
+        # A pool of its own, so that a slow provider does not delay reads.
         part = instrumentation.current_part()
         with ThreadPoolExecutor(AT_ONCE, "sender", instrumentation.enter_part, (part,)) as pool:
             while True:
@@ -93,7 +93,7 @@ class Sender:
                     break
 
     def step(self, pool: ThreadPoolExecutor, *, wait: int) -> int:
-        """Send what the queue brings, then what is due; how many rows were dealt with. Raises the store's errors."""
+        """Send what the queue delivers, then what is due; return the number of rows done. Raises the store's errors."""
         brought = queues.receive(settings.OUTBOX_QUEUE_URL, wait=wait, batches=BATCHES)
         with traces.span(f"work {instrumentation.current_part()}"):
             return self._deal_with_brought(brought, pool)
@@ -110,7 +110,7 @@ class Sender:
         return done
 
     def _sweep(self, pool: ThreadPoolExecutor) -> int:
-        """Deal with rows that are due; how many that were."""
+        """Process the due rows; return how many are done."""
         now = clock.to_iso(clock.now())
         found: dict[str, list[tuple[str, MessageRow]]] = {}
         for kind in (TO_SEND, *DUE):
@@ -120,11 +120,11 @@ class Sender:
         return sum(outcomes)
 
     def _deal_with_all(self, rows: Sequence[tuple[str, MessageRow]]) -> int:
-        """Those of one conversation, oldest first."""
+        """Process the rows of one conversation, oldest first."""
         return sum(self._deal_with(kind, row) for kind, row in sorted(rows, key=lambda each: each[1].position))
 
     def _deal_with(self, kind: str, found: MessageRow) -> bool:
-        """Deal with one row; one that cannot be is put off."""
+        """Process one row; postpone it if that fails."""
         try:
             if kind == TO_SEND:
                 return send(found.conversation, found.position, self._rates) is None
@@ -133,10 +133,10 @@ class Sender:
                 return False
             DUE[kind](row)
         except (NotFound, Conflict):
-            # It is gone, or somebody else has dealt with it.
+            # It is gone, or another process has dealt with it.
             return False
         except Exception as error:
-            # Whatever is wrong with one must not keep the others. No message: it may quote a key.
+            # One bad row must not block the others. No message: it may quote a key.
             self.counts[FAILED] += 1
             logger.warning("A reply could not be dealt with: %s", type(error).__name__)
             _put_off(found, kind, clock.now())
@@ -145,7 +145,7 @@ class Sender:
         return True
 
     def _tell(self) -> None:
-        """Tell that it runs, every few seconds at most; that this fails is no reason not to go on."""
+        """Write a heartbeat, at most every few seconds. A failure is only logged."""
         now = clock.now()
         if self._told_at is not None and now - self._told_at < BEAT_EVERY:
             return
@@ -159,8 +159,10 @@ class Sender:
 def send_all(
     brought: Sequence[QueueMessage], rates: Rates, pool: ThreadPoolExecutor
 ) -> tuple[list[QueueMessage], list[tuple[QueueMessage, int]]]:
-    """Send replies, those of one conversation in their order; which of them are done, and which are to come again
-    after how many seconds: also what stands behind one of these.
+    """Send replies, in order within a conversation.
+
+    Returns the finished messages, and those to deliver again with the delay in seconds: this includes the later replies
+    of such a conversation.
     """
     by_conversation: dict[str, list[tuple[QueueMessage, Named]]] = {}
     finished: list[QueueMessage] = []
@@ -182,7 +184,7 @@ def send_all(
 
 
 def bring_later(later: Sequence[tuple[QueueMessage, int]]) -> None:
-    """Let the queue bring replies again after so many seconds each. Never raises: it does so by itself, later."""
+    """Make the queue deliver replies again after these delays in seconds. Never raises: the queue has its timeout."""
     for each, seconds in later:
         with suppress(ConsoleError):
             queues.bring_again(settings.OUTBOX_QUEUE_URL, each, seconds=seconds)
@@ -199,7 +201,7 @@ def _sent_in_order(those: Sequence[tuple[QueueMessage, Named]], rates: Rates) ->
 
 
 def _seconds_until(conversation: str, position: str, rates: Rates) -> int | None:
-    """Send one; None where it is done, else after how many whole seconds it is to come again."""
+    """Send one reply; return None if it is done, else the whole seconds until it must be delivered again."""
     try:
         outcome = send(conversation, position, rates)
     except Exception as error:

@@ -1,7 +1,8 @@
-"""What brings a reply to a customer: one module for each provider, behind one small interface.
+"""Providers that deliver messages to customers: one module each, behind one small interface.
 
-An adapter says one of four things of a message: accepted (its id), `Rejected` (the provider said no), `NotReached` (it
-was certainly not handed over) or `NoAnswer` (nobody knows). It never sends anything twice, and never tries again.
+Sending has one of four outcomes: accepted (its id), `Rejected` (the provider refused it), `NotReached` (it was
+certainly not handed over) or `NoAnswer` (it may have been accepted). An adapter never sends anything twice, and never
+retries.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 
 
 class DeliveryState(StrEnum):
-    """What a provider says became of a message that it accepted."""
+    """The delivery state of an accepted message, as its provider reports it."""
 
     SENT = "sent"
     DELIVERED = "delivered"
@@ -22,13 +23,13 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message as a provider takes it.
+    """A message to hand to a provider.
 
-    `sender` is the company's own number or address, `recipient` the customer's. With `template`, the id of one that the
-    provider knows, `variables` fill its blanks and `text` is what it then says. Of an email, `answers` are the ids of
-    the messages that it answers, oldest first. `begun_at` is when its sending began. `row` says where the reply is
-    stored (`table`, `conversation`, `position`), for services that read it there. `others` are the provider's ids of
-    other messages of this conversation: the same words may be sent twice.
+    `sender` is the company's own number or address, `recipient` the customer's. With `template`, the id of a template
+    that the provider knows, `variables` fill its blanks and `text` is the result. For an email, `answers` are the ids
+    of the messages that it answers, oldest first. `begun_at` is when its sending began. `row` is where the reply is
+    stored (`table`, `conversation`, `position`), for services that read it from there. `others` are the provider's ids
+    of other messages in this conversation: the same text may be sent twice.
     """
 
     reply_id: str
@@ -47,7 +48,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of a message. `code` is the provider's own of a failure, `words` say it to people."""
+    """The delivery of a message. For a failure, `code` is the provider's own, and `words` explain it to people."""
 
     state: DeliveryState
     code: str = ""
@@ -56,7 +57,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A message that the provider approved. `variables` are the names of its blanks, in their order, with examples."""
+    """A message that the provider approved. `variables` are the names of its blanks, in order, with examples."""
 
     template_id: str
     body: str
@@ -64,7 +65,7 @@ class Template:
 
 
 class Rejected(Exception):
-    """The provider said no, and will say so again. `code` is its own, `words` say why to people."""
+    """Raised when the provider refused and would refuse again. `code` is its own, `words` explain it to people."""
 
     def __init__(self, code: str, words: str) -> None:
         super().__init__(code)
@@ -72,13 +73,13 @@ class Rejected(Exception):
 
 
 class CredentialsRejected(Rejected):
-    """The provider does not take the company's credentials."""
+    """Raised when the provider does not accept the company's credentials."""
 
 
 class NotReached(Exception):
-    """The message was certainly not accepted: the provider was not reached, or was too busy.
+    """Raised when the message was certainly not accepted: the provider was not reached, or was too busy.
 
-    `retry_after`: so many seconds later it may be tried again, 0 where the provider did not say.
+    `retry_after`: seconds after which to retry, 0 if the provider did not say.
     """
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
@@ -87,51 +88,51 @@ class NotReached(Exception):
 
 
 class NoAnswer(Exception):
-    """The message may have been accepted: the answer was lost, or could not be read."""
+    """Raised when the message may have been accepted: the answer was lost, or could not be read."""
 
 
 class CannotAsk(Exception):
-    """The provider cannot be asked about messages with these credentials: nobody will ever know."""
+    """Raised when the provider cannot be asked about messages with these credentials: the outcome stays unknown."""
 
 
 class Provider(Protocol):
-    """An adapter, made with the content of a company's secret. All calls have time-outs; none tries again."""
+    """An adapter, made with the content of a company's secret. All calls have time-outs and none is retried."""
 
     def send(self, message: Outgoing) -> str:
-        """Hand a message over; return the provider's id of it.
+        """Hand over a message; return the provider's id for it.
 
         Raises `Rejected`, `CredentialsRejected`, `NotReached` and `NoAnswer`.
         """
 
     def find(self, message: Outgoing) -> str | None:
-        """Return the id of a message that may have been handed over; None where the provider does not know it.
+        """Return the id of a message that may have been handed over, None if the provider does not know it.
 
         Raises `CannotAsk`, and as `send`.
         """
 
     def delivery(self, provider_id: str) -> Delivery:
-        """Return what became of a message. Raises `CannotAsk`, and as `send`."""
+        """Return the delivery of a message. Raises `CannotAsk`, and as `send`."""
 
     def template(self, template_id: str) -> Template:
-        """Return an approved template. Raises `CannotAsk` where the provider has none, and as `send`."""
+        """Return an approved template. Raises `CannotAsk` if the provider has none, and as `send`."""
 
 
-# Longer than any provider asks anybody to wait.
+# Longer than any provider asks to wait.
 LONGEST_RETRY_SECONDS = 3600.0
 
 
 def credential(secret: Mapping[str, Any], key: str) -> str:
-    """Return a credential of a company's secret. Raises `CredentialsRejected` where it is missing or no plain text."""
+    """Return a credential from a company's secret. Raises `CredentialsRejected` if it is missing or no plain text."""
     value = secret.get(key)
     text = value.strip() if isinstance(value, str) else ""
-    # What is not printable ASCII cannot stand in a header, and the error that said so would quote it.
+    # Only printable ASCII is valid in a header, and the error of an invalid header would quote it.
     if not text or not text.isascii() or not text.isprintable():
         raise CredentialsRejected("", f"The company's secret has no usable {key}. Ask an administrator to correct it.")
     return text
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return how many seconds a busy provider asks to wait, 1 where it does not say."""
+    """Return the seconds that a busy provider asks to wait, 1 if it does not say."""
     text = str(headers.get("Retry-After") or "").strip()
     seconds = float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1.0
     return min(seconds, LONGEST_RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Which provider brings the replies of a channel. Adapters are imported when one is made: the web never needs them."""
+"""The choice of a channel's provider. Adapters are imported when one is made: web servers never need them."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -13,14 +13,14 @@ NAMES = {"twilio": "twilio.Twilio", "sendgrid": "sendgrid.SendGrid", OUTBOX_ONLY
 
 
 def provider_name(channel: str) -> str:
-    """Return the name of a channel's provider, empty where nothing sends on that channel."""
+    """Return the name of a channel's provider, "" if nothing sends on that channel."""
     return str(settings.REPLY_PROVIDERS.get(channel, ""))
 
 
 def make(channel: str, secret: Mapping[str, Any]) -> Provider:
     """Return the adapter of a channel with a company's credentials.
 
-    Raises `CredentialsRejected`, and `LookupError` where the channel has no provider or one of an unknown name.
+    Raises `CredentialsRejected`, and `LookupError` if the channel has no provider or an unknown one.
     """
     module, _, adapter = NAMES[provider_name(channel)].partition(".")
     made: Provider = getattr(import_module(f"conversations.sending.providers.{module}"), adapter)(secret)

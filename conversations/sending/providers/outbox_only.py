@@ -1,4 +1,4 @@
-"""A company's own service sends: it gets a pointer to each reply, reads the text where it is stored, and reports back.
+"""Sending by a company's own service: it gets a pointer to each reply, reads the stored text, and reports back.
 
 The text itself is never in a queue. `docs/providers.md` has both formats.
 """
@@ -17,20 +17,20 @@ from console.store import queues
 from conversations.sending.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Outgoing, Template
 
 VERSION, GROUP_LETTERS = 1, 32
-# Of a receipt, in characters.
+# Limits of a receipt, in characters.
 LONGEST_RECEIPT, LONGEST_ID, LONGEST_CODE, LONGEST_REASON = 10_000, 200, 40, 300
-# DynamoDB's own limit of a partition and of a sort key together, in bytes.
+# DynamoDB's limit for a partition key and a sort key together, in bytes.
 LONGEST_KEY = 3_072
 
 
 class OutboxOnly:
-    """A queue of a company's own sending service."""
+    """The queue of a company's own sending service."""
 
     def __init__(self, secret: Mapping[str, Any]) -> None:
-        """Take no notice of the secret: the service has its own."""
+        """Ignore the secret: the service has its own."""
 
     def send(self, message: Outgoing) -> str:
-        """Put a pointer to a reply into the service's FIFO queue, one conversation's in their order; return its id."""
+        """Put a pointer to a reply into the service's FIFO queue, in order per conversation; return the reply's id."""
         pointer = {
             "version": VERSION,
             "reply_id": message.reply_id,
@@ -55,11 +55,11 @@ class OutboxOnly:
         return message.reply_id
 
     def find(self, message: Outgoing) -> str | None:
-        """Raise `CannotAsk`: receipts tell."""
+        """Raise `CannotAsk`: the service reports with receipts."""
         raise CannotAsk("The sending service reports by itself.")
 
     def delivery(self, provider_id: str) -> Delivery:
-        """Raise `CannotAsk`: receipts tell."""
+        """Raise `CannotAsk`: the service reports with receipts."""
         raise CannotAsk("The sending service reports by itself.")
 
     def template(self, template_id: str) -> Template:
@@ -68,12 +68,12 @@ class OutboxOnly:
 
 
 class NotAReceipt(ValueError):
-    """A message on the queue of receipts that is none. Its words do not quote it."""
+    """Raised for an invalid message in the queue of receipts. Its text does not quote the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a sending service says became of a reply. `code` and `reason` are its own: redact them before showing."""
+    """A sending service's report on a reply. `code` and `reason` are its own: redact them before showing them."""
 
     reply_id: str
     conversation: str
@@ -85,7 +85,7 @@ class Receipt:
 
 
 def receipt(body: str) -> Receipt:
-    """Understand a message of the queue of receipts. Raises `NotAReceipt`; keys that it does not know are ignored."""
+    """Parse a message of the receipts queue; unknown keys are ignored. Raises `NotAReceipt`."""
     if len(body) > LONGEST_RECEIPT:
         raise NotAReceipt("too long")
     try:
@@ -116,7 +116,7 @@ def _line(told: dict[str, Any], name: str, longest: int, *, needed: bool = False
 
 
 def _key(row: dict[str, Any], name: str) -> str:
-    """A part of a key, which another writer made: any text that DynamoDB can hold."""
+    """Return a part of a key, which another service wrote: any text that DynamoDB can store."""
     value = row.get(name)
     with suppress(UnicodeEncodeError):
         if isinstance(value, str) and 0 < len(value.encode()) <= LONGEST_KEY:

@@ -1,7 +1,7 @@
 """SendGrid: email, with its official library.
 
-SendGrid's Email Activity tells what became of an email by the `reply_id` that each one carries. An account has it only
-where it was bought, and it lags behind.
+SendGrid's Email Activity finds an email by the `reply_id` that each one carries, and shows its delivery. It is a paid
+add-on of an account, and it lags behind.
 """
 
 import json
@@ -34,11 +34,11 @@ from conversations.sending.providers import (
     retry_after,
 )
 
-# To connect, and until the next bytes of an answer come.
+# To connect, and until the next bytes of an answer arrive.
 TIMEOUT_SECONDS = 10.0
-# How long Email Activity may not show an email that was accepted.
+# How long an accepted email may be missing from Email Activity.
 ACTIVITY_LAG = timedelta(minutes=10)
-# A thread is told by its first message and the last ones.
+# A thread is identified by its first message and the last ones.
 MOST_ANSWERED = 20
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,250}>")
 _UNDELIVERED = "SendGrid could not deliver the email. Check the customer's address."
@@ -60,7 +60,7 @@ class SendGrid:
         self._api = SendGridAPIClient(key, host=host).client
 
     def send(self, message: Outgoing) -> str:
-        """Hand an email over; return its `X-Message-Id`."""
+        """Hand over an email; return its `X-Message-Id`."""
         sender = {"email": message.sender or credential(self._secret, "sendgrid_from_email")}
         if name := " ".join(str(self._secret.get("sendgrid_from_name") or "").split()):
             sender["name"] = name
@@ -89,7 +89,7 @@ class SendGrid:
         return found["msg_id"].partition(".")[0] if found else None
 
     def delivery(self, provider_id: str) -> Delivery:
-        """Return what became of an email; one that Email Activity does not show yet was sent."""
+        """Return the delivery of an email; one that Email Activity does not show yet counts as sent."""
         found = self._activity(f"msg_id LIKE '{_quotable(provider_id)}%'")
         state = _STATES.get(found["status"] if found else "", DeliveryState.SENT)
         return Delivery(state, "", _UNDELIVERED if state is DeliveryState.FAILED else "")
@@ -99,7 +99,7 @@ class SendGrid:
         raise CannotAsk("Emails need no template.")
 
     def _activity(self, query: str) -> dict[str, str] | None:
-        """Return the first email that Email Activity has of a query. Raises `CannotAsk` where the account lacks it."""
+        """Return the first email in Email Activity that matches a query. Raises `CannotAsk` if the account lacks it."""
         try:
             answer = _answer(self._api.messages.get, query_params={"limit": 1, "query": query})
         except Rejected:
@@ -118,7 +118,7 @@ def _answer(call: Callable[..., Any], **request: Any) -> Any:
     except HTTPError as error:
         raise _refusal(error.status_code, error.headers) from None
     except (OSError, HTTPException, ValueError) as error:
-        # Before the request had left: what urllib raises while it waits for the answer is no URLError.
+        # urllib raises a URLError only before the request is sent; errors while it waits for the answer are none.
         reason = error.reason if isinstance(error, URLError) else None
         if isinstance(reason, TimeoutError | gaierror | ConnectionRefusedError | ssl.SSLCertVerificationError):
             raise NotReached("SendGrid could not be reached.") from None
@@ -142,7 +142,7 @@ def _quotable(text: str) -> str:
 
 
 def _thread(answers: tuple[str, ...]) -> dict[str, str]:
-    """Make the headers that put an email into its thread. An id that is none, or would end a header, is left out."""
+    """Return the headers that put an email into its thread. An id that is invalid or would end a header is skipped."""
     ids = list(dict.fromkeys(each for each in answers if _MESSAGE_ID.fullmatch(each)))
     if len(ids) > MOST_ANSWERED:
         ids = [ids[0], *ids[1 - MOST_ANSWERED :]]

@@ -1,6 +1,6 @@
 """Twilio: WhatsApp and SMS, with its official library over an HTTP client of ours.
 
-Twilio knows no idempotency key: after a lost answer only the list of messages tells whether one was accepted. Twilio's
+Twilio has no idempotency keys: after a lost answer, only its list of messages shows whether one was accepted. Twilio's
 own words quote numbers and texts, so none of them leaves the adapter.
 """
 
@@ -26,7 +26,7 @@ from conversations.sending.providers import (
 )
 from conversations.sending.providers.twilio_http import TwilioHttp, refused_credentials, said_code, words_of
 
-# How many messages `find` looks at, how many come at once, and how far Twilio's clock may be behind.
+# How many messages `find` reads, how many per page, and how far Twilio's clock may be behind.
 LOOKED_AT, PAGE = 200, 100
 CLOCKS_DIFFER = timedelta(seconds=5)
 _STATES = {"delivered": DeliveryState.DELIVERED, "read": DeliveryState.READ} | dict.fromkeys(
@@ -44,7 +44,7 @@ class Twilio:
         self._api = Client(account, credential(secret, "twilio_auth_token"), http_client=TwilioHttp())
 
     def send(self, message: Outgoing) -> str:
-        """Hand a message over; return its sid."""
+        """Hand over a message; return its sid."""
         if message.template:
             content = {"content_sid": message.template, "content_variables": json.dumps(dict(message.variables))}
         else:
@@ -60,7 +60,7 @@ class Twilio:
     def find(self, message: Outgoing) -> str | None:
         """Return the sid of the first message with this text since its sending began, even one that failed.
 
-        Raises `CannotAsk` where there were too many messages since to look at each.
+        Raises `CannotAsk` if there were too many messages since then to read them all.
         """
         earliest, wanted = message.begun_at - CLOCKS_DIFFER, message.text.split()
         found, seen = [], []
@@ -80,11 +80,11 @@ class Twilio:
                     found.append((moment, each.sid))
         if not found and len(seen) >= LOOKED_AT and all(each is None or each >= earliest for each in seen):
             raise CannotAsk("More messages were sent since than can be looked at.")
-        # Twilio lists the newest first; of those of one second the last of the list is the first sent.
+        # Twilio lists the newest first: among messages of the same second, the last in the list was sent first.
         return min(reversed(found), key=lambda each: each[0])[1] if found else None
 
     def delivery(self, provider_id: str) -> Delivery:
-        """Return what became of a message."""
+        """Return the delivery of a message."""
         with _only_our_errors():
             answer = self._api.messages(_id(provider_id)).fetch()
             state = _STATES.get(str(answer.status), DeliveryState.SENT)
@@ -93,7 +93,7 @@ class Twilio:
         return Delivery(state, code, words_of(code) if failed else "")
 
     def template(self, template_id: str) -> Template:
-        """Return an approved template, its blanks in the order of their numbers."""
+        """Return an approved template, its blanks ordered by number."""
         with _only_our_errors():
             content = self._api.content.v1.contents(_id(template_id)).fetch()
             types = content.types or {}
@@ -113,7 +113,7 @@ def _only_our_errors() -> Iterator[None]:
         raise
     except UnicodeEncodeError:
         raise Rejected("", "The message has characters that cannot be sent.") from None
-    # What the library makes of an answer that is not as documented: TwilioException, ValueError, KeyError, TypeError …
+    # What the library raises for an undocumented answer: TwilioException, ValueError, KeyError, TypeError …
     except Exception:
         raise NoAnswer("Twilio's answer could not be read.") from None
 

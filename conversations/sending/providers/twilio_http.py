@@ -1,4 +1,4 @@
-"""How Twilio's library reaches Twilio: with time-outs, once, without a line in any log; and what refusals mean."""
+"""The HTTP client for Twilio's library: with time-outs, without retries and logging; and the meaning of refusals."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 
 from conversations.sending.providers import CredentialsRejected, NoAnswer, NotReached, Rejected, retry_after
 
-# To connect, and until the next bytes of an answer come; then for all of it, however slowly it comes. In seconds.
+# To connect, and until the next bytes of an answer arrive; then for the whole answer, however slow. In seconds.
 TIMEOUTS = (3.05, 10.0)
 LONGEST_ANSWER_SECONDS = 20.0
 LARGEST_ANSWER = 4_000_000
@@ -44,14 +44,14 @@ WORDS = {
 
 
 class TwilioHttp(HttpClient):
-    """One request over one connection, never sent twice; refusals become errors here, where their headers are."""
+    """Sends each request once, over a connection of its own; refusals become errors here, where their headers are."""
 
     def __init__(self) -> None:
         # The library's own client writes addresses with phone numbers into its log; this one writes nothing.
         super().__init__(getLogger(__name__), is_async=False)
 
     def request(self, method: str, url: str, *_: Any, **request: Any) -> Response:
-        """Send a request of the library's. Raises `Rejected`, `CredentialsRejected`, `NotReached` and `NoAnswer`."""
+        """Send a request for the library. Raises `Rejected`, `CredentialsRejected`, `NotReached` and `NoAnswer`."""
         if settings.TWILIO_API_URL:
             there = urlsplit(url)
             url = settings.TWILIO_API_URL.rstrip("/") + there.path + (f"?{there.query}" if there.query else "")
@@ -72,7 +72,7 @@ class TwilioHttp(HttpClient):
 
 
 def _never_reached(error: requests.RequestException) -> bool:
-    """Tell whether it failed before there was a connection. A connection that ended later may have brought it."""
+    """Return whether it failed before there was a connection. After that, the message may have been accepted."""
     if isinstance(error, requests.ConnectTimeout | requests.exceptions.InvalidURL | requests.exceptions.MissingSchema):
         return True
     reason = getattr(error.args[0] if error.args else None, "reason", None)
@@ -83,7 +83,7 @@ def _never_reached(error: requests.RequestException) -> bool:
 def _read(answer: requests.Response) -> str:
     end, content = time.monotonic() + LONGEST_ANSWER_SECONDS, b""
     try:
-        # Reads what is there: reading a number of bytes would wait for all of them.
+        # `read1` returns available data; `read` would wait for the full number of bytes.
         while part := answer.raw.read1(decode_content=True):
             content += part
             if len(content) > LARGEST_ANSWER or time.monotonic() > end:
@@ -101,22 +101,22 @@ def _refusal(status: int, headers: Mapping[str, str], text: str) -> Exception:
     code = said_code(told.get("code") if isinstance(told, dict) else None) or str(status)
     if status == 429 or code == "20429":
         return NotReached("Twilio is busy.", retry_after(headers))
-    # Of 403 some codes are about a message, such as the country that it goes to.
+    # Some codes of 403 are about a message, such as the country that it goes to.
     if status == 401 or code == "20003" or (status == 403 and (code == "403" or code.startswith("20"))):
         return refused_credentials(code)
     return Rejected(code, words_of(code))
 
 
 def refused_credentials(code: str) -> CredentialsRejected:
-    """Make the error of credentials that Twilio does not take."""
+    """Return the error for credentials that Twilio does not accept."""
     return CredentialsRejected(code, WORDS["20003"])
 
 
 def said_code(told: Any) -> str:
-    """Return Twilio's error code as text, empty where it is none: what is longer could be somebody's number."""
+    """Return Twilio's error code as text, "" if it is none: a longer value could be somebody's number."""
     return str(told) if re.fullmatch(r"[1-9][0-9]{4}", str(told)) else ""
 
 
 def words_of(code: str) -> str:
-    """Say why a message did not arrive, to people."""
+    """Return the reason why a message did not arrive, for people."""
     return WORDS.get(code) or f"Twilio could not deliver the message{f' (code {code})' if code else ''}."

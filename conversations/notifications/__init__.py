@@ -1,5 +1,5 @@
-"""Telling a company's own systems what happens: signed webhooks, Amazon SNS topics and emails.
+"""Notifications to a company's own systems: signed webhooks, Amazon SNS topics and emails.
 
-`notification` says what happened, `destinations` who wants to know, `deliveries` keeps what is on its way, `senders`
-reach a destination, and `notifier` brings what is due.
+`notification` describes what happened, `destinations` has the receivers, `deliveries` stores notifications on their
+way, `senders` reach a destination, and `notifier` delivers what is due.
 """

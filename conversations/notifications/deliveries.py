@@ -1,13 +1,13 @@
-"""Notifications on their way: kept until they are delivered or given up, in the console's own table.
+"""Notifications on their way: stored in the console's own table until they are delivered or given up.
 
 Each notification goes to each destination that wants it:
 
-- `pk = NOTIFIED#{destination}`, `sk` the notification's id: it was noted, so that it is told once;
-- `pk = NOTIFICATIONS#{destination}`, `sk = {noted at}#{id}`: what is told and how that goes; those that were given up
+- `pk = NOTIFIED#{destination}`, `sk` the notification's id: a marker that it was noted, so that it is sent once;
+- `pk = NOTIFICATIONS#{destination}`, `sk = {noted at}#{id}`: its content and state; deliveries that were given up
   move to `NOTIFICATIONS_FAILED#{destination}`;
-- `pk = NOTIFICATIONS_DUE`, `sk = {due at}#{destination}#{id}`: when it is tried next, while it is under way.
+- `pk = NOTIFICATIONS_DUE`, `sk = {due at}#{destination}#{id}`: when to try it next, while it waits.
 
-All of it ends by itself after `KEPT`.
+All of these items expire after `KEPT`.
 """
 
 import json
@@ -35,9 +35,9 @@ from conversations.notifications.notification import Notification, NotificationT
 from conversations.reading import conversation_url, reference_of
 
 KEPT = timedelta(days=7)
-# What is older than this when it is first seen is history: a first sweep goes through years of conversations.
+# An older event seen for the first time is history: a first sweep covers years of conversations.
 OLDEST = timedelta(days=1)
-# Emails of one destination go together, at most this often.
+# A destination's emails are combined, and sent at most this often.
 EMAILS_EVERY = timedelta(minutes=5)
 SHOWN = 50
 WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
@@ -46,10 +46,10 @@ _NOTED, _ALL, _FAILED = "NOTIFIED#", "NOTIFICATIONS#", "NOTIFICATIONS_FAILED#"
 
 
 class NotificationDelivery(ForeignModel):
-    """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" is all.
+    """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" means all.
 
-    `state` is waiting, delivered or failed. `attempts` were made, the last at `tried_at`; `problem` says why that one
-    failed. `due_at` is when the next one is due. Times are ISO 8601 text in UTC.
+    `state` is waiting, delivered or failed. `attempts` is the number of attempts, `tried_at` the time of the last one,
+    `problem` why it failed, and `due_at` when the next one is due. Times are ISO 8601 text in UTC.
     """
 
     class Meta(TableMeta):
@@ -71,12 +71,12 @@ class NotificationDelivery(ForeignModel):
 
     @property
     def label(self) -> str:
-        """Return what it tells, in words."""
+        """The notification's type, in words."""
         return NotificationType(self.type).label if self.type in set(NotificationType) else self.type or "Unknown"
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Return what receivers get; nothing where that cannot be read."""
+        """The payload that receivers get, {} if it cannot be read."""
         try:
             found = json.loads(self.body or "")
         except (ValueError, RecursionError):
@@ -85,31 +85,31 @@ class NotificationDelivery(ForeignModel):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Return the facts that receivers get."""
+        """The facts that receivers get."""
         found = self.payload.get("data")
         return found if isinstance(found, dict) else {}
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether it can be sent, and stored again."""
+        """Whether it can be sent, and stored again."""
         needed = (self.notification_id, self.destination_id, self.type, self.expires_at)
         return bool(self.payload) and None not in needed
 
     @property
     def pointer(self) -> "DuePointer":
-        """Return what says when it is due."""
+        """The pointer that says when it is due."""
         sk = f"{self.due_at}#{self.destination_id}#{self.notification_id}"
         return DuePointer(DUE, sk, delivery_pk=self.pk, delivery_sk=self.sk, expires_at=self.expires_at)
 
     def moved(self, prefix: str, now: datetime, **changes: Any) -> "NotificationDelivery":
-        """Return it as it stands in another partition, kept anew from `now` on."""
+        """Return a copy for another partition, which expires `KEPT` after `now`."""
         values = {**self.attribute_values, **changes}
         values |= {"pk": prefix + self.destination_id, "expires_at": _expiry(now)}
         return NotificationDelivery(**values)
 
 
 class DuePointer(StoreModel):
-    """When a delivery is to be tried next, in the order in which they are due."""
+    """When to try a delivery next. Pointers are sorted by the time they are due."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -122,7 +122,7 @@ class DuePointer(StoreModel):
 
 
 class NotedMarker(StoreModel):
-    """That a destination is told of a notification, so that it is told once."""
+    """A marker that a notification was noted for a destination, so that it is sent once."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -138,8 +138,8 @@ class NotedMarker(StoreModel):
 def announce(notifications: Iterable[Notification], oldest: timedelta = OLDEST) -> int:
     """Note notifications for all destinations that want them, each once; return how many are new.
 
-    What happened longer ago than `oldest` (`KEPT` at most, as long as is known what was told) is history.
-    Raises the store's errors; then it may be repeated.
+    Events older than `oldest` are skipped as history; it must not exceed `KEPT`, as long as the markers exist. Raises
+    the store's errors; safe to repeat.
     """
     now, noted = clock.now(), 0
     for each in notifications:
@@ -150,7 +150,7 @@ def announce(notifications: Iterable[Notification], oldest: timedelta = OLDEST) 
 
 
 def send_test(destination: Destination, staff: Staff, test_id: str = "") -> None:
-    """Send a test to a destination, whether it is on or off, on record; once for each id, which a form has.
+    """Send a test to a destination, on or off, with an entry in the trail; once per id, which comes from the form.
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
@@ -189,7 +189,7 @@ def _note(notification: Notification, destination: Destination, now: datetime, e
 
 
 def body_of(notification: Notification) -> str:
-    """Return what receivers get, as JSON text: a payload as the Standard Webhooks specification has it."""
+    """Return what receivers get, as JSON text: a payload as in the Standard Webhooks specification."""
     data = dict(notification.facts)
     if notification.key is not None:
         reference = reference_of(*notification.key)
@@ -206,7 +206,7 @@ def body_of(notification: Notification) -> str:
 
 
 def due_deliveries(now: datetime, most: int) -> list[NotificationDelivery]:
-    """Return what is due, the longest due first. One Query, and a GetItem of each; raises the store's errors."""
+    """Return due deliveries, the longest due first. One Query, and a GetItem for each; raises the store's errors."""
     until = DuePointer.sk <= f"{clock.to_iso(now)}~"
     found = []
     for pointer in DuePointer.query(DUE, until, limit=most, consistent_read=True):
@@ -215,13 +215,13 @@ def due_deliveries(now: datetime, most: int) -> list[NotificationDelivery]:
             if delivery.is_sound and delivery.state == WAITING and delivery.pointer.sk == pointer.sk:
                 found.append(delivery)
                 continue
-        # What it pointed at has gone by itself, has been dealt with, or cannot be read.
+        # Its delivery has expired, is done, or cannot be read.
         pointer.delete()
     return found
 
 
 def oldest_due() -> datetime | None:
-    """Return since when the longest due delivery is due; None where nothing is under way. One Query."""
+    """Return since when the longest due delivery is due, None if nothing waits. One Query."""
     return next((clock.parse_instant(each.sk.partition("#")[0]) for each in DuePointer.query(DUE, limit=1)), None)
 
 
@@ -248,12 +248,12 @@ def note_attempt(delivery: NotificationDelivery, problem: str, again_at: datetim
 
 
 def put_off(delivery: NotificationDelivery, until: datetime) -> None:
-    """Try a delivery later that was not tried now. Raises the store's errors."""
+    """Postpone a delivery that was not tried now. Raises the store's errors."""
     _change(delivery, [], until)
 
 
 def _change(delivery: NotificationDelivery, changes: list[Any], due_at: datetime | None = None) -> None:
-    """Change a delivery and its pointer, unless somebody else has dealt with it meanwhile."""
+    """Change a delivery and its pointer, unless another process has dealt with it meanwhile."""
     as_read, pointer = _as_read(delivery), delivery.pointer
     with suppress(TransactionRefused), transaction() as writes:
         if due_at is not None:
@@ -265,7 +265,7 @@ def _change(delivery: NotificationDelivery, changes: list[Any], due_at: datetime
 
 
 def give_up(delivery: NotificationDelivery, problem: str, *, tried: bool) -> None:
-    """Move a delivery to those that failed; `tried`: just now. Raises the store's errors."""
+    """Move a delivery to the failed ones; `tried`: an attempt was made just now. Raises the store's errors."""
     now = clock.now()
     changes = {"attempts": delivery.attempts + 1, "tried_at": clock.to_iso(now)} if tried else {}
     failed = delivery.moved(_FAILED, now, state=FAILED, problem=problem, **changes)
@@ -281,7 +281,7 @@ def _as_read(delivery: NotificationDelivery) -> Condition:
 
 
 def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> int:
-    """Have a failed delivery tried again, or the latest `SHOWN`: at once, and as often as new ones, on record.
+    """Retry a failed delivery, or the latest `SHOWN`, immediately and as often as a new one, with entries in the trail.
 
     Returns how many. Raises `Forbidden`, `NotFound` (out of scope, or no longer failed), and the store's errors.
     """
@@ -311,7 +311,7 @@ def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> in
 
 @dataclass(frozen=True, slots=True)
 class NotificationSummary:
-    """A delivery as pages show it; `next_at`: the next attempt while waiting. `url` leads to its conversation."""
+    """A delivery as pages show it. `next_at`: the next attempt, while waiting; `url` leads to its conversation."""
 
     sort_key: str
     label: str
@@ -324,7 +324,7 @@ class NotificationSummary:
 
     @property
     def is_retried(self) -> bool:
-        """Tell whether an attempt has failed, and there will be another."""
+        """Whether an attempt has failed and another one follows."""
         return self.state == WAITING and self.attempts > 0
 
     @classmethod
@@ -350,7 +350,7 @@ def _url_of(reference: Any) -> str:
 
 
 def list_deliveries(destination_id: str, *, failed: bool = False) -> list[NotificationSummary]:
-    """Return the latest deliveries of a destination, or of those that failed. One Query; raises the store's errors."""
+    """Return a destination's latest deliveries, or its failed ones. One Query; raises the store's errors."""
     return [NotificationSummary.of(each) for each in _latest((_FAILED if failed else _ALL) + destination_id)]
 
 

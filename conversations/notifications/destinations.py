@@ -1,8 +1,8 @@
 """Where a company's notifications go: items of the console's own table.
 
-`pk = DESTINATIONS#{company_id}`, `sk` an id. Those of no company (`pk = DESTINATIONS`) are told of what happens in any,
-and of what is nobody's: people with scope "all" manage them. The signing secret of a webhook is sealed, as second
-factors are.
+`pk = DESTINATIONS#{company_id}`, `sk` an id. Destinations of no company (`pk = DESTINATIONS`) get the notifications of
+all companies and those of none; people with scope "all" manage them. The signing secret of a webhook is sealed, as
+second factors are.
 """
 
 import base64
@@ -44,7 +44,7 @@ from conversations.notifications.notification import OF_COMPANIES, NotificationT
 
 MOST, LONGEST_NAME, LONGEST_ADDRESS = 20, 60, 500
 SECONDS = 20  # how old the list may be by which notifications are made
-# For so long what is signed with a new secret is signed with the one before, too.
+# After a secret is renewed, the previous one signs too for this long.
 BOTH_SIGN_FOR = timedelta(hours=24)
 SECRET_BYTES = 32
 NOTIFIER = Actor("notifier", "service")
@@ -52,7 +52,7 @@ _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:(?P<name>
 
 
 class DestinationKind(StrEnum):
-    """How a destination is reached."""
+    """How to reach a destination."""
 
     WEBHOOK = "webhook"
     SNS = "sns"
@@ -60,13 +60,13 @@ class DestinationKind(StrEnum):
 
     @property
     def label(self) -> str:
-        """Return the kind in words."""
+        """The kind in words."""
         return {"webhook": "Webhook", "sns": "Amazon SNS topic", "email": "Email"}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class DestinationValues:
-    """What people set of a destination."""
+    """The settings that people make for a destination."""
 
     name: str
     kind: DestinationKind
@@ -77,10 +77,10 @@ class DestinationValues:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where to, and what of. `company_id` is "" for all companies; `version` is what a form has seen of it.
+    """A destination. `company_id` is "" for all companies; `version` is for the conditional write.
 
-    `secrets` sign a webhook: today's first, and the one before until its time is over (`both_until`); `sealed` is as
-    they are stored.
+    `secrets` sign a webhook: the current one first, and the previous one until `both_until`; `sealed` are the secrets
+    as they are stored.
     """
 
     id: str
@@ -94,7 +94,7 @@ class Destination:
 
     @property
     def host(self) -> str:
-        """Return what lists show of the address: of a webhook the host, as its path may open doors."""
+        """The address for lists: only the host of a webhook, as its path may be a secret."""
         if self.values.kind is not DestinationKind.WEBHOOK:
             return self.values.address
         try:
@@ -103,18 +103,18 @@ class Destination:
             return ""
 
     def wants(self, type_: NotificationType, at: datetime) -> bool:
-        """Tell whether it is to be told of something that happened then: nothing that was before it."""
+        """Return whether it gets notifications of a type that happened at `at`; never those before it was created."""
         is_new = self.created_at is not None and at >= self.created_at
         return self.values.is_on and type_ in self.values.types and is_new
 
 
 def kinds() -> list[DestinationKind]:
-    """Return what can be reached from here: emails need a sender's address."""
+    """Return the kinds available here: emails need a sender's address."""
     return [each for each in DestinationKind if each != DestinationKind.EMAIL or settings.NOTIFICATIONS_FROM_EMAIL]
 
 
 def types_for(company_id: str) -> tuple[NotificationType, ...]:
-    """Return what a destination can be told of: what is nobody's, only where it is told of all companies."""
+    """Return the types for a destination; events of no company only for destinations of all companies."""
     return OF_COMPANIES if company_id else (*OF_COMPANIES, NotificationType.NOT_PLACED)
 
 
@@ -139,19 +139,19 @@ def list_destinations(company_id: str) -> list[Destination]:
 
 @cached_for(SECONDS)
 def destinations_of(company_id: str) -> tuple[Destination, ...]:
-    """Return who is told of what happens in a company, `SECONDS` old at most. Raises the store's errors."""
+    """Return the destinations of a company's events, at most `SECONDS` old. Raises the store's errors."""
     return (*list_destinations(""), *(list_destinations(company_id) if company_id else ()))
 
 
 def find(company_id: str, destination_id: str) -> Destination | None:
-    """Return a destination, strongly consistent; None where there is none. Raises the store's errors."""
+    """Return a destination, None if it does not exist. Strongly consistent. Raises the store's errors."""
     key = {"pk": {"S": partition_of(company_id)}, "sk": {"S": destination_id}}
     answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
     return _read(plain_item(answer["Item"]), company_id) if "Item" in answer else None
 
 
 def _read(item: dict[str, Any], company_id: str) -> Destination:
-    """Read a destination as stored; one of no known kind is switched off."""
+    """Read a stored destination; one of an unknown kind is switched off."""
     kind, types = str(item.get("kind")), item.get("types")
     known = kind in set(DestinationKind)
     values = DestinationValues(
@@ -177,7 +177,7 @@ def _read(item: dict[str, Any], company_id: str) -> Destination:
 
 
 def add(company_id: str, values: DestinationValues, staff: Staff, destination_id: str = "") -> str:
-    """Add a destination, on record; return its id. The same one again, under the id that its form has, is no error.
+    """Add a destination, with an entry in the trail; return its id. Repeating a form, which has the id, is no error.
 
     Raises `Forbidden`, `NotFound` (out of scope), `Invalid`, `Conflict`, and the store's errors.
     """
@@ -197,7 +197,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
 
 
 def change(seen: Destination, values: DestinationValues, staff: Staff) -> None:
-    """Change a destination as it was seen, on record. Raises as `add`."""
+    """Change a destination if it is still as `seen`, with an entry in the trail. Raises as `add`."""
     check_manager(seen.company_id, staff)
     values = _checked(seen.company_id, values)
     signing = seen.secrets or (_new_secret(),)
@@ -205,16 +205,16 @@ def change(seen: Destination, values: DestinationValues, staff: Staff) -> None:
 
 
 def renew_secret(seen: Destination, staff: Staff) -> None:
-    """Give a webhook a new secret; the one before signs too for `BOTH_SIGN_FOR`. Raises as `add`."""
+    """Give a webhook a new secret; the previous one signs too for `BOTH_SIGN_FOR`. Raises as `add`."""
     check_manager(seen.company_id, staff)
     sealed = _sealed(seen.id, (_new_secret(), *seen.secrets[:1]), clock.now() + BOTH_SIGN_FOR)
     _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, Actor.of(staff), new_secret=True))
 
 
 def show_secret(seen: Destination, staff: Staff) -> str:
-    """Return the secret that a webhook's receiver checks signatures with, once that is on record. Raises as `add`.
+    """Record that a webhook's signing secret is shown, and return it. Raises as `add`.
 
-    "" where it cannot be read any more, as after a change of SECRET_KEY.
+    Returns "" if it can no longer be unsealed, as after a change of SECRET_KEY.
     """
     check_manager(seen.company_id, staff)
     payload = {"destination": seen.values.name}
@@ -224,16 +224,16 @@ def show_secret(seen: Destination, staff: Staff) -> str:
 
 
 def switch_off(seen: Destination) -> None:
-    """Switch a destination off that says it is gone, on record. Raises `Conflict`, and the store's errors."""
+    """Switch off a destination whose receiver is gone, with a trail entry. Raises `Conflict`, the store's errors."""
     values = DestinationValues(seen.values.name, seen.values.kind, seen.values.address, seen.values.types, is_on=False)
     entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
     _replace(seen, values, _sealed(seen.id, seen.secrets, seen.both_until), entry)
 
 
 def seal_again(seen: Destination) -> bool:
-    """Seal secrets that an earlier SECRET_KEY sealed with the current one, on record; whether that was needed.
+    """Seal secrets of an earlier SECRET_KEY with the current one, with a trail entry; return whether it was needed.
 
-    Raises `BadReference` where no key opens them, and as `switch_off`.
+    Raises `BadReference` if no key opens them, and as `switch_off`.
     """
     if seen.sealed and not seen.secrets:
         raise BadReference
@@ -245,7 +245,7 @@ def seal_again(seen: Destination) -> bool:
 
 
 def delete(seen: Destination, staff: Staff) -> None:
-    """Delete a destination as it was seen, on record. Raises as `add`."""
+    """Delete a destination if it is still as `seen`, with an entry in the trail. Raises as `add`."""
     check_manager(seen.company_id, staff)
     entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
     with _conflicts():
@@ -270,7 +270,7 @@ def _item(values: DestinationValues, created_at: datetime) -> dict[str, Any]:
 
 
 def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any) -> TrailEntry:
-    """What the trail says: never the address, which may open doors."""
+    """Return the trail's entry, without the address, which may contain a secret."""
     types = [each.value for each in values.types]
     payload = {"destination": values.name, "kind": values.kind.value, "on": values.is_on, "types": types}
     return TrailEntry(SYSTEM_TRAIL, Action.DESTINATION_CHANGED, actor, company_id, payload=payload | more)
@@ -278,7 +278,7 @@ def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any
 
 @contextmanager
 def _conflicts() -> Iterator[None]:
-    """Say what a lost race was about; afterwards this process reads the destinations anew."""
+    """Translate a lost race into `Conflict`; after a success, drop the cached destinations."""
     try:
         yield
     except TransactionRefused as refused:
@@ -297,25 +297,25 @@ def partition_of(company_id: str) -> str:
 
 
 def is_allowed_inside(host: str) -> bool:
-    """Tell whether a host may be reached wherever it is, and without TLS: NOTIFICATIONS_ALLOWED_HOSTS says so."""
+    """Return whether NOTIFICATIONS_ALLOWED_HOSTS allows a host, even if it is internal or without TLS."""
     return host.lower() in {each.strip().lower() for each in settings.NOTIFICATIONS_ALLOWED_HOSTS}
 
 
 def region_of(topic: str) -> str:
-    """Return the region of a topic's ARN; "" for what is none."""
+    """Return the region of a topic's ARN, "" if it is invalid."""
     found = _TOPIC.fullmatch(topic)
     return found["region"] if found else ""
 
 
 def address_problem(kind: DestinationKind, address: str) -> str:
-    """Say what is wrong with an address, for people; "" where a destination can be there."""
+    """Return what is wrong with an address, for people; "" if it is valid."""
     if len(address) > LONGEST_ADDRESS:
         return f"Enter an address of up to {LONGEST_ADDRESS} characters."
     return _PROBLEMS[kind](address)
 
 
 def _checked(company_id: str, values: DestinationValues) -> DestinationValues:
-    """Return what is to be stored. Raises `Invalid`; forms have said so at their fields before."""
+    """Return the values to store. Raises `Invalid`; forms check their fields before."""
     name, address = " ".join(values.name.split()), values.address.strip()
     types = tuple(each for each in types_for(company_id) if each in values.types)
     if not name or len(name) > LONGEST_NAME:
@@ -330,7 +330,7 @@ def _checked(company_id: str, values: DestinationValues) -> DestinationValues:
 
 
 def _webhook_problem(address: str) -> str:
-    """Say why no webhook can be there; "" where one can. Where its name leads is checked whenever it is called."""
+    """Return why a webhook's address is invalid, "" if it is valid. Where its name resolves to is checked per call."""
     try:
         URLValidator(schemes=["http", "https"])(address)
         there = urlsplit(address)
@@ -382,7 +382,7 @@ def _new_secret() -> str:
 
 
 def _sealed(destination_id: str, signing: tuple[str, ...], until: datetime | None) -> dict[str, Any]:
-    """The secrets of a webhook as they are stored: sealed, and of use to this destination only."""
+    """Return a webhook's secrets as they are stored: sealed, for this destination only."""
     return {
         "secrets": [refs.seal_data(_sealed_as(destination_id), each) for each in signing],
         "both_until": None if until is None else clock.to_iso(until),
@@ -399,7 +399,7 @@ def _sealed_in(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _unsealed(item: dict[str, Any]) -> tuple[str, ...]:
-    """The secrets that sign now; none where they cannot be unsealed, as after a change of SECRET_KEY."""
+    """Return the secrets that sign now; () if they cannot be unsealed, as after a change of SECRET_KEY."""
     until = clock.parse_instant(item.get("both_until"))
     signing = None if until is not None and until > clock.now() else 1
     try:

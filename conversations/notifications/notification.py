@@ -1,7 +1,7 @@
-"""What companies' own systems are told: of a conversation, as its item says it. No I/O, and no personal data.
+"""Notifications for companies' own systems, derived from a conversation's item. No I/O, and no personal data.
 
-A notification's id is made of what it tells, so that it is one notification however often it is seen: by the stream,
-which may bring a record twice, by a timer, and by a sweep.
+A notification's id derives from its content, so it is the same however often it is seen: by the stream, which may
+repeat a record, by a timer, and by a sweep.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from conversations.handoff.stored import (
 
 
 class NotificationType(StrEnum):
-    """What happened; its value is the `type` that receivers get."""
+    """What happened. The value is the `type` that receivers get."""
 
     WAITING = "conversation.waiting"
     OVERDUE = "conversation.overdue"
@@ -46,12 +46,12 @@ class NotificationType(StrEnum):
 
     @property
     def label(self) -> str:
-        """Return the type in words, for people who choose among them."""
+        """The type in words, for people who choose among them."""
         return _LABELS[self]
 
     @property
     def sentence(self) -> str:
-        """Return the type in a sentence, for people who are told."""
+        """The type in a sentence, for people who are notified."""
         return _SENTENCES[self]
 
 
@@ -81,7 +81,7 @@ _SENTENCES = {
     NotificationType.NOT_PLACED: "A customer’s message belongs to no known conversation.",
     NotificationType.TEST: "This is a test.",
 }
-# Those that people choose among. Nobody knows whose message it is that cannot be placed.
+# Types that people choose among. A message that cannot be placed belongs to no known company.
 OF_COMPANIES = tuple(
     each for each in NotificationType if each not in (NotificationType.TEST, NotificationType.NOT_PLACED)
 )
@@ -90,18 +90,18 @@ OF_CAUSES = {
     Cause.STUCK: NotificationType.STUCK,
     Cause.UNANSWERED: NotificationType.UNANSWERED,
 }
-# Of foreign text that is quoted.
+# Longest foreign text to quote.
 LONGEST_TEXT = 200
-# What lasts: it happens again only after it has ended.
+# Lasting states: they are notified again only after they have ended.
 _LASTING = frozenset({NotificationType.WAITING, NotificationType.OVERRIDDEN, *OF_CAUSES.values()})
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """Something that happened `at` an instant. `company_id` is "" where nobody knows whose it is.
+    """Something that happened `at` an instant. `company_id` is "" if the company is unknown.
 
-    `key` is that of its conversation (primary_channel, conversation_id): receivers get a sealed reference. Where it is
-    of none, `path` is that of its page. A `text` among the facts is what people read of it, a sentence a line.
+    `key` is that of its conversation (primary_channel, conversation_id): receivers get a sealed reference. Without a
+    conversation, `path` is the path of its page. A `text` in the facts is for people, one sentence per line.
     """
 
     id: str
@@ -114,17 +114,17 @@ class Notification:
 
 
 def id_of(*parts: str) -> str:
-    """Make the id of what is told, so that the same is told once."""
+    """Return the id of a notification with this content, so that it is sent once."""
     return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
 def notifications_of(stored: Raw, levels: ServiceLevels, now: datetime) -> list[Notification]:
-    """Return what an item says has happened and still is so."""
+    """Return what has happened according to an item, and still applies."""
     if is_over(stored, now):
         return []
     happened = list(_happened(stored, levels, now))
     if not happened:
-        # As of most changes that the indexer sees.
+        # The usual case for the indexer: most changes cause no notification.
         return []
     facts = _facts(stored)
     key = (text_in(stored, "primary_channel"), text_in(stored, "conversation_id"))
@@ -135,7 +135,7 @@ def notifications_of(stored: Raw, levels: ServiceLevels, now: datetime) -> list[
 
 
 def new_notifications(new: Raw, old: Raw, levels: ServiceLevels, now: datetime, at: datetime) -> list[Notification]:
-    """Return what happened between two images of an item, `at` the time of the change."""
+    """Return what happened between two images of an item. `at` is the time of the change."""
     before = notifications_of(old, levels, now)
     ids, lasting = {each.id for each in before}, {each.type for each in before if each.type in _LASTING}
     return [
@@ -149,7 +149,7 @@ _Happened = tuple[NotificationType, datetime, tuple[str, ...], dict[str, Any]]
 
 
 def _happened(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[_Happened]:
-    """What happened, when, what tells it from the same thing at another time, and what else there is to say."""
+    """Yield each event: its type, its time, what tells repeated events apart, and further facts."""
     flag, agent = flag_in(stored), text_in(stored, AGENT)
     asked, cause = instant_in(stored, REQUESTED_AT), text_in(stored, ATTENTION)
     if not flag and not agent:
@@ -157,7 +157,7 @@ def _happened(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[_Ha
             yield OF_CAUSES[Cause(cause)], asked, (clock.to_iso(asked),), {"since": clock.to_iso(asked)}
         return
     if flag and not agent and asked is not None and not cause:
-        # Released, it waits again since when it waited before.
+        # A released conversation waits since its first request: the last action tells the events apart.
         since = clock.to_iso(asked)
         yield NotificationType.WAITING, asked, (since, last_action_of(stored)), {"since": since}
     if agent and not flag:
@@ -186,5 +186,5 @@ def _facts(stored: Raw) -> dict[str, Any]:
 
 
 def quoted(text: Any) -> str:
-    """Return foreign text masked and on one line: its writers may have put personal data where none belongs."""
+    """Return foreign text redacted and on one line: its writers may have put personal data where none belongs."""
     return redact(" ".join(str(text).split()))[:LONGEST_TEXT]

@@ -1,8 +1,8 @@
-"""The notifier brings notifications that are due to their destinations: one process at a time, again after failures.
+"""The notifier: delivers due notifications to their destinations, one process at a time, and retries failures.
 
-A destination gets each notification at least once, with the same id each time. One that does not answer holds up nobody
-else: destinations are reached beside each other, each for a bounded time, and after a failure the rest of its
-notifications wait.
+A destination gets each notification at least once, with the same id each time. A slow destination does not delay
+others: destinations are reached in parallel, each for a limited time, and after a failure the rest of its notifications
+wait.
 """
 
 import logging
@@ -40,31 +40,30 @@ from conversations.notifications.senders import NotDelivered
 logger = logging.getLogger(__name__)
 
 NOTIFICATIONS = "notifications"
-# How long after each failed attempt comes the next one; after the last there is none.
+# Pause after each failed attempt; after the last one, the delivery is given up.
 PAUSES = (
     *(timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30)),
     *(timedelta(hours=2), timedelta(hours=5), timedelta(hours=10)),
 )
-# Which of them is the longest for which a destination is left alone that does not answer: it may be back.
+# Index of the longest pause for the other notifications of a failing destination: it may be back soon.
 LONGEST_SILENCE = 2
-# Deliveries of one round, and destinations that are reached beside each other.
+# Deliveries per round, and destinations that are reached in parallel.
 AT_ONCE, DESTINATIONS_AT_ONCE = 200, 16
-# A destination has so many seconds for an answer, whatever it does. After so many others, a round begins nothing more:
-# both together are less than a lease.
+# Limits of one attempt, and of the time after which a round begins no further attempt: their sum is less than a lease.
 LONGEST_ANSWER_SECONDS, ROUND_SECONDS = 15.0, 5.0
 _OFF = "The destination is switched off."
 _SLOW = "It took too long to answer."
 
 
 class Notifier(LeasedWorker):
-    """`counts` is what was done: delivered, tried and failed."""
+    """The notifier. `counts` are the numbers of delivered, tried and failed notifications."""
 
     name, title = NOTIFICATIONS, "The notifier"
 
     def __init__(self, **options: Any) -> None:
         """Take the options of `LeasedWorker`."""
         super().__init__(**options)
-        # Requests that were given up and still run, and failures in a row, by destination.
+        # By destination: threads of timed-out requests that still run, and the number of consecutive failures.
         self._unanswered: dict[str, threading.Thread] = {}
         self._failures: Counter[str] = Counter()
 
@@ -78,7 +77,7 @@ class Notifier(LeasedWorker):
             by_destination.setdefault((each.company_id, each.destination_id), []).append(each)
         done: WorkCounts = Counter()
         if by_destination:
-            # A pool of its own: a slow receiver must hold up nobody who reads.
+            # A pool of its own, so that a slow receiver does not delay reads.
             part = (instrumentation.current_part(),)
             with ThreadPoolExecutor(DESTINATIONS_AT_ONCE, "notifier", instrumentation.enter_part, part) as pool:
                 for counts in pool.map(partial(self._bring_all, end), by_destination.values()):
@@ -89,7 +88,7 @@ class Notifier(LeasedWorker):
         return done
 
     def _bring_all(self, end: float, deliveries: Sequence[NotificationDelivery]) -> WorkCounts:
-        """Bring what is due for one destination, as far as it takes it until `end` (monotonic)."""
+        """Deliver what is due for one destination, with no new attempt after `end` (monotonic)."""
         first = deliveries[0]
         destination = find(first.company_id, first.destination_id)
         if destination is None:
@@ -114,14 +113,14 @@ class Notifier(LeasedWorker):
         done: WorkCounts = Counter()
         for number, batch in enumerate(batches):
             if time.monotonic() > end:
-                # Behind what else is due: one that is slow takes no turn of others.
+                # Behind the other due deliveries: a slow destination must not take their turn.
                 _put_off(batches[number:], clock.now() + PAUSES[0])
                 break
             try:
                 self._send(destination, batch)
             except NotDelivered as error:
                 done += self._note_failure(destination, batch, error)
-                # What does not take one takes no other now.
+                # The destination failed: do not try its other notifications now.
                 _put_off(
                     batches[number + 1 :],
                     clock.now() + PAUSES[min(self._failures[destination.id], LONGEST_SILENCE)],
@@ -138,13 +137,13 @@ class Notifier(LeasedWorker):
         self, destination: Destination, batch: Sequence[NotificationDelivery], error: NotDelivered
     ) -> WorkCounts:
         if error.is_gone:
-            # Somebody who changes it at this moment comes first.
+            # A concurrent change of the destination takes precedence.
             with suppress(Conflict):
                 switch_off(destination)
         done: WorkCounts = Counter()
         for each in batch:
             if error.is_gone or each.attempts >= len(PAUSES) or each.type == NotificationType.TEST:
-                # Attempts that will be repeated stand on the destination's page alone.
+                # Attempts that will be repeated are shown on the destination's page only.
                 logger.warning("A notification was not delivered: %s", error)
                 give_up(each, str(error), tried=True)
                 done[FAILED] += 1
@@ -157,8 +156,8 @@ class Notifier(LeasedWorker):
     def _send(self, destination: Destination, batch: Sequence[NotificationDelivery]) -> None:
         """Send within `LONGEST_ANSWER_SECONDS`. Raises `NotDelivered`.
 
-        No library bounds all of a request: its name's servers, its handshake or its headers may drip for ever. Such a
-        request is left alone, and its destination with it until it ends.
+        No library limits the total time of a request: name resolution, handshake or headers may take forever. A request
+        that times out is abandoned, and its destination is skipped until the request ends.
         """
         unanswered = self._unanswered.get(destination.id)
         if unanswered is not None and unanswered.is_alive():
@@ -183,7 +182,7 @@ class Notifier(LeasedWorker):
         if isinstance(error, NotDelivered):
             raise error
         if error is not None:
-            # Whatever is wrong with one must not keep the others. No message: it may quote an address.
+            # One bad notification must not block the others. No message: it may quote an address.
             logger.warning("A notification could not be sent: %s", type(error).__name__)
             raise NotDelivered("It could not be sent.")
 

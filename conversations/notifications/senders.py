@@ -1,7 +1,8 @@
-"""How a destination is reached: a webhook over HTTP, a topic of Amazon SNS, an email by Amazon SES.
+"""Senders for each kind of destination: webhooks over HTTP, Amazon SNS topics, and emails by Amazon SES.
 
-Each sender takes a destination and what it is told, and returns when that was accepted. Whatever goes wrong is
-`NotDelivered`, in words for whoever manages the destination: never a body, and never more of an address than its host.
+Each sender takes a destination and its deliveries, and returns once they are accepted. Every failure is raised as
+`NotDelivered`, in words for the people who manage the destination: never with a body, nor more of an address than its
+host.
 """
 
 import threading
@@ -31,7 +32,7 @@ from conversations.notifications.destinations import (
 from conversations.notifications.notification import NotificationType
 from conversations.sending.providers import retry_after
 
-# To connect, and until the next bytes of an answer come, in seconds. The notifier bounds the whole.
+# To connect, and until the next bytes of an answer arrive, in seconds. The notifier limits the total time.
 TIMEOUTS = (3.05, 10.0)
 USER_AGENT = "Conversation-Console"
 MOST_LINES = 20
@@ -39,7 +40,7 @@ _GONE = 410
 
 
 class NotDelivered(Exception):
-    """It was not accepted, in words. `is_gone`: the receiver wants no more; `again_after`: seconds that it asks for."""
+    """Raised if it was not accepted. `is_gone`: the receiver wants no more; `again_after`: seconds it asks to wait."""
 
     def __init__(self, words: str, *, is_gone: bool = False, again_after: float = 0.0) -> None:
         super().__init__(words)
@@ -47,9 +48,9 @@ class NotDelivered(Exception):
 
 
 def send(destination: Destination, deliveries: Sequence[NotificationDelivery]) -> None:
-    """Reach a destination; of several deliveries at once only emails consist. Raises `NotDelivered`."""
+    """Send deliveries to a destination; only an email takes several. Raises `NotDelivered`."""
     kind = destination.values.kind
-    # What may be told can have changed since it was entered.
+    # The allowed addresses may have changed since this one was entered.
     if address_problem(kind, destination.values.address):
         raise NotDelivered("Its address is not allowed here any more.")
     _SENDERS[kind](destination, deliveries)
@@ -59,15 +60,15 @@ def send(destination: Destination, deliveries: Sequence[NotificationDelivery]) -
 
 
 class WebhookSession(HTTPSession):
-    """Knows no redirects: before requests leaves one alone, it reads all of its body, which may never end."""
+    """Never follows redirects: before requests ignores one, it reads the whole body, which may never end."""
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Return nothing."""
+        """Return None: there is no redirect to follow."""
         return None
 
 
 def _session(*, inside: bool) -> HTTPSession:
-    """What calls a host: one of the public internet, whose name is resolved once, or anywhere (`inside`)."""
+    """Return a session for hosts on the public internet, whose name is resolved once, or anywhere (`inside`)."""
     config = HttpConfig(
         ip_filter_enable=not inside,
         ip_filter_allow_loopback_ips=False,
@@ -76,7 +77,7 @@ def _session(*, inside: bool) -> HTTPSession:
         user_agent_override=USER_AGENT,
     )
     session = WebhookSession(config)
-    # A proxy of this machine's environment would resolve the name anew; a .netrc would send passwords along.
+    # A proxy from the environment would resolve the name again; a .netrc would add passwords.
     session.trust_env = False
     return session
 
@@ -94,7 +95,7 @@ def _send_webhook(destination: Destination, deliveries: Sequence[NotificationDel
         "webhook-signature": " ".join(signatures),
     }
     try:
-        # Of the answer its status counts; its body is never read.
+        # Only the status counts; the body is never read.
         with (
             _session(inside=is_allowed_inside(destination.host)) as session,
             session.post(destination.values.address, data=body.encode(), headers=headers, stream=True) as answer,
@@ -122,7 +123,7 @@ _clients: dict[tuple[str, str, str], Any] = {}
 
 
 def _client(service: str, region: str) -> Any:
-    """The shared client of a service in a region, made anew when the endpoint changed (tests, demo)."""
+    """Return the shared client of a service in a region, created again if the endpoint changed (tests, demo)."""
     key = service, region, settings.NOTIFICATIONS_ENDPOINT
     with _lock:
         if key not in _clients:
@@ -173,7 +174,7 @@ def _send_email(destination: Destination, deliveries: Sequence[NotificationDeliv
 
 
 def compose(deliveries: Sequence[NotificationDelivery]) -> tuple[str, str]:
-    """Write the subject and the text of one email about these."""
+    """Return the subject and text of one email about these deliveries."""
     first = deliveries[0]
     subject = first.label if len(deliveries) == 1 else f"{len(deliveries)} notifications from the Conversation Console"
     lines = [line for each in deliveries[:MOST_LINES] for line in (*_lines_of(each), "")]

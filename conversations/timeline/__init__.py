@@ -1,1 +1,1 @@
-"""The one timeline of a conversation: messages, hand-off, actions, idempotency records and state, newest first."""
+"""The timeline of a conversation: messages, hand-off, actions, idempotency records and state, newest first."""

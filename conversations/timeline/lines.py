@@ -1,4 +1,4 @@
-"""One line of a timeline: from a message, an entry of the trail, an idempotency record or a dated fact. Redacted."""
+"""Timeline lines, redacted: from a message, an entry of the trail, an idempotency record or a dated fact."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
 
 
 class LineKind(StrEnum):
-    """What a line shows; the values stand in addresses."""
+    """What a line shows. The values are part of addresses."""
 
     MESSAGE = "message"
     HAND_OFF = "hand-off"
@@ -45,9 +45,9 @@ KIND_WORDS = {
 class Line:
     """One line. `at` is None if its time cannot be read; `anchor` is its permanent name, in letters.
 
-    `words` say what happened, `who` stands muted beside them, `text` is one line of a message or a note. `message`,
-    `entry` and `record` lead to the original: the anchor of a message, the sealed references of an entry and a record.
-    `place` is the sealed place from which a page begins with this line.
+    `words` describe the event, `who` is muted next to them, `text` is one line of a message or note. `message`, `entry`
+    and `record` lead to the original: the anchor of a message, the sealed references of an entry and a record. `place`
+    is the sealed place at which a page begins with this line.
     """
 
     kind: LineKind
@@ -85,7 +85,7 @@ _ONE = {
 
 def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
     """Show a message as one line, redacted unless `raw`."""
-    # Raw first: a number that is broken over lines or parts can only be masked once it stands in one line.
+    # Raw first: a number that is split over lines or parts can only be masked once it is on one line.
     message = stored.message(number, raw=True)
     text = message.line
     return Line(
@@ -122,13 +122,13 @@ def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
 
 
 def is_hand_off(entry: AuditEntry) -> bool:
-    """Whether an entry is of the hand-off."""
+    """Return whether an entry belongs to the hand-off."""
     action = entry.plain("action_type")
     return isinstance(action, str) and action.startswith(HAND_OFF_PREFIX)
 
 
 def of_record(record: IdempotencyRecord) -> Line:
-    """Show an idempotency record: what its key says, and all of its attributes."""
+    """Show an idempotency record: the meaning of its key, and all of its attributes."""
     key, conversation = text_of(record.plain("event_id")), record.plain("conversation_id")
     decoded = decode(key, conversation if isinstance(conversation, str) else "")
     status, mode = _text(record, "status") or "unknown", _text(record, "mode")
@@ -142,7 +142,7 @@ def of_record(record: IdempotencyRecord) -> Line:
         anchor=_anchor("r", key),
         words=decoded.meaning,
         who=words_of(mode),
-        # Which tag or team; the conversation and the message stand elsewhere.
+        # The tag or team; the conversation and the message are shown elsewhere.
         text=decoded.between,
         tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),
         outcome="" if status == "processed" else status[:40],
@@ -167,7 +167,7 @@ def of_state(moment: StateMoment) -> Line:
 
 
 def of_event(event: HandOffChange) -> Line:
-    """Show a hand-off that the conversation tells and no entry does."""
+    """Show a hand-off that is known from the conversation, without an entry."""
     return Line(
         kind=LineKind.HAND_OFF,
         at=event.at,
@@ -185,5 +185,5 @@ def _text(record: IdempotencyRecord, name: str) -> str:
 
 
 def _anchor(prefix: str, identity: str) -> str:
-    """Keyed, because keys of records hold phone numbers."""
+    """Return a keyed anchor, because keys of records contain phone numbers."""
     return f"{prefix}-{keyed_digest(clean(identity))[:16]}"

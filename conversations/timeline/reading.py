@@ -1,4 +1,4 @@
-"""A page of a conversation's timeline: every source read at once, merged, and said in lines."""
+"""One page of a conversation's timeline: reads all sources in parallel, merges them, and makes lines of them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from conversations.timeline.sources import Item, MessageAt
 from conversations.transcript import events_of_item
 
 PAGE_SIZE = 50
-# How many records shown beside an entry are remembered, so that older entries do not show them again.
+# How many records shown with an entry are remembered, so that older entries do not show them again.
 REMEMBERED = 100
 _MARK_LENGTH = 14
 
@@ -45,8 +45,8 @@ NO_INDEX = (
 class Timeline:
     """One page, newest line first; lines without a readable time come last.
 
-    `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest. `notices` say what is missing;
-    `is_masked`: messages are redacted.
+    `next` is a sealed cursor ("" at the end); `from_start`: the page begins with the newest line. `notices` say what is
+    missing; `is_masked`: messages are redacted.
     """
 
     lines: tuple[Line, ...]
@@ -68,12 +68,12 @@ def read_timeline(
 ) -> Timeline:
     """Read one page of these kinds. The caller has checked role and scope.
 
-    `record_opened` records that messages are shown, before anything is returned; it returns False where there is no
-    trail, and then they are redacted. `cursor` continues a page, `at` is a link to a line; a foreign or stale one gives
+    `record_opened` records that messages are shown, before anything is returned; it returns False if there is no trail,
+    and messages are then redacted. `cursor` continues a page, `at` is a link to a line; an invalid or stale one gives
     the newest lines, with a notice for a link.
 
     In parallel at most a PutItem, a GetItem and five Queries, then at most two BatchGetItems. Without the index of
-    records and without entries two more Queries. Raises the store's errors; a missing table costs a notice.
+    records and without entries two more Queries. Raises the store's errors; a missing table adds a notice.
     """
     places = _places_of(item, staff, kinds, cursor, at)
     reader = _TimelineReader(item, stored, staff, kinds, places or {})
@@ -83,7 +83,7 @@ def read_timeline(
 
 
 def _bindings(item: Conversation, staff: Staff, kinds: Sequence[LineKind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What cursors and links to a line are bound to. Links are not bound to one person: people share them."""
+    """Return the bindings of cursors and of links to a line. Links are not bound to one person: people share them."""
     own = (item.primary_channel, item.conversation_id, *kinds)
     return ("timeline", *own, staff.username), ("timeline line", *own)
 
@@ -129,7 +129,7 @@ class _TimelineReader:
     # --- Reading ------------------------------------------------------------------------------------------------------
 
     def _at_once(self, record_opened: Callable[[], bool]) -> dict[str, Any]:
-        """All reads, and the entry for opening messages, in parallel."""
+        """Run all reads, and the entry for opening messages, in parallel."""
         work: dict[str, Callable[[], Any]] = {}
         if LineKind.MESSAGE in self.kinds:
             work["opened"] = record_opened
@@ -191,7 +191,7 @@ class _TimelineReader:
             return Stream(name, start, failed=True)
 
     def _hand_offs_of_item(self, found: dict[str, Any]) -> Stream[Item]:
-        """Hand-offs that the item tells and no entry does."""
+        """Return the stream of hand-offs that are known from the item, without an entry."""
         start = self._start("hand-off")
         if "hand-off" not in found:
             return Stream("hand-off", start)
@@ -203,7 +203,7 @@ class _TimelineReader:
         return self.places.get(name, BEGINNING)
 
     def _sources(self, found: dict[str, Any]) -> tuple[list[Stream[Item]], bool]:
-        """The streams, those of the latest step first; and whether records come with their entries."""
+        """Return the streams, those of the latest step first, and whether records come with their entries."""
         by_index = [found.get(name) for name in _RECORDS]
         named = LineKind.RECORD in self.kinds and None in by_index
         if named:
@@ -229,7 +229,7 @@ class _TimelineReader:
     # --- Lines --------------------------------------------------------------------------------------------------------
 
     def _lines(self, page: Merged[Item], *, raw: bool, named: bool) -> tuple[list[tuple[Line, Places]], list[str]]:
-        """The line of each item with its place, and the marks of records shown beside entries, for the next page."""
+        """Return each item's line with its place, and the marks of records shown with entries, for the next page."""
         entries = [(item, place) for item, place in page.items if isinstance(item, AuditEntry)]
         rows, records, missing = rows_and_records([entry for entry, _ in entries]) if entries else ([], (), "")
         if missing and not self.notices.keys() & {NO_RECORDS, RECORDS_UNREAD}:
@@ -253,7 +253,7 @@ class _TimelineReader:
     def _beside(
         self, entries: Sequence[tuple[AuditEntry, Places]], records: Iterable[IdempotencyRecord], *, named: bool
     ) -> Iterable[tuple[IdempotencyRecord, Places]]:
-        """Records that these entries name and the index lacks, each at the place of its newest entry."""
+        """Yield records that these entries name and the index lacks, each at the place of its newest entry."""
         place_of: dict[Any, Places] = {}
         for entry, place in entries:
             place_of.setdefault(entry.plain("idempotency_key"), place)
@@ -280,7 +280,7 @@ class _TimelineReader:
         return lines.of_event(item)
 
     def _without_names(self, line: Line) -> Line:
-        """Mask the recipient's names; those in `words` are of staff."""
+        """Mask the recipient's names, except in `words`: those are names of staff."""
         text, payload = without_names((line.text, line.payload), self.stored.names)
         return replace(line, text=text, payload=payload)
 
@@ -290,7 +290,7 @@ _RECORDS = ("records", "old records")
 
 
 def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:
-    """Newest first; lines without a readable time last."""
+    """Sort newest first, lines without a readable time last."""
     timed = [each for each in placed if each[0].at is not None]
     timed.sort(key=lambda each: each[0].at or datetime.min, reverse=True)
     return timed + [each for each in placed if each[0].at is None]

@@ -1,6 +1,6 @@
-"""What a page of a timeline is merged from: each stream a bounded read from where the page before left it.
+"""The sources of a timeline page: streams, each a bounded read that continues where the previous page ended.
 
-What has no readable time holds nothing up: it comes with the page on which its stream reaches it.
+An item without a readable time blocks nothing: it comes with the page on which its stream reaches it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ FILTERED_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageAt:
-    """The message of that number, not yet read."""
+    """The number of a message that is not read yet."""
 
     number: int
 
@@ -36,7 +36,7 @@ Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | HandOffChange
 
 
 def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
-    """The messages, by their times alone. One without a time stands next to its neighbour."""
+    """Return the stream of messages, by their times alone. A message without a time gets its neighbour's."""
     if start is END:
         return Stream("messages", END)
     moments = [stored.at(number) for number in range(1, len(stored) + 1)]
@@ -45,13 +45,13 @@ def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
 
 
 def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Item]:
-    """The dated facts of the state. One without a readable time counts as of now."""
+    """Return the stream of the state's dated facts. A fact without a readable time comes first."""
     items: dict[Dated, Item] = {Dated(each.at or AT_ONCE, tie): each for tie, each in enumerate(found)}
     return held_whole("state", start, items, size)
 
 
 def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) -> Stream[Item]:
-    """Hand-offs that only the conversation tells."""
+    """Return the stream of hand-offs that only the conversation shows."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
     return held_whole("hand-off", start, items, size)
 
@@ -59,9 +59,9 @@ def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) ->
 def entries(
     name: str, start: Place, trail: str, company_id: str, *, epochs: bool, hand_off: bool | None, size: int
 ) -> Stream[Item]:
-    """Entries of the trail with timestamps, or of services that write epochs. Raises the store's errors.
+    """Return the stream of trail entries with timestamps, or of services that write epochs. Raises the store's errors.
 
-    `hand_off` as of `read_entries`.
+    `hand_off` as in `read_entries`.
     """
     if start is END:
         return Stream(name, END)
@@ -82,7 +82,7 @@ def entries(
 def records(
     name: str, start: Place, conversation_id: str, reference: str, *, epochs: bool, size: int
 ) -> Stream[Item] | None:
-    """Idempotency records by their index of conversations; None without the index. Raises the store's errors."""
+    """Return the stream of idempotency records by conversation, None without their index. Raises the store's errors."""
     if start is END:
         return Stream(name, END)
     after = (str(start[0]), str(start[1])) if isinstance(start, list) and len(start) == 2 else None
@@ -102,7 +102,7 @@ def records(
 
 
 def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
-    """Whether a record is not expired and belongs to this conversation, not to another one of the same id."""
+    """Return whether a record is not expired and belongs to this conversation, not to another one with the same id."""
     return record.plain("reference") in (None, "", reference) and not clock.is_expired(record.plain("expires_at"), now)
 
 
@@ -110,24 +110,24 @@ def _text(place: Any) -> str:
     return place if isinstance(place, str) else BEGINNING
 
 
-# --- Lists held whole ------------------------------------------------------------------------------------------------
+# --- Lists in memory --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Dated:
-    """The place of an item in a list that is held whole: its instant, and a number among those of the same instant."""
+    """The place of an item in a list in memory: its instant, and a number among those with the same instant."""
 
     order: datetime
     tie: int
 
     @property
     def place(self) -> Place:
-        """Return the place as JSON."""
+        """The place as JSON."""
         return [self.order.isoformat(), self.tie]
 
     @classmethod
     def of(cls, place: Place) -> "Dated | None":
-        """Read a place from JSON; None if it is none."""
+        """Read a place from JSON, None if it is invalid."""
         match place:
             case [str() as order, int() as tie]:
                 return cls(datetime.fromisoformat(order), tie)
@@ -135,7 +135,7 @@ class Dated:
 
 
 def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
-    """Stream items that are all at hand: the next `size` of them from `start` on."""
+    """Return the stream of items in memory: the next `size` of them from `start` on."""
     if start is END:
         return Stream(name, END)
     behind = Dated.of(start)
@@ -145,7 +145,7 @@ def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> 
 
 
 def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:
-    """Give each item a time: its own, else that of the item before it, else that of the first with a time."""
+    """Yield a time for each item: its own, else that of the item before it, else the first one known."""
     known = next((moment for moment in moments if moment is not None), AT_LAST)
     for number, moment in enumerate(moments, 1):
         known = moment or known

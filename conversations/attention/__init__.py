@@ -1,1 +1,1 @@
-"""Conversations that need a person's attention unasked, deadlines for people's answers, and urgency."""
+"""What needs a person's attention without a request, when people must answer, and what is urgent."""

@@ -59,7 +59,7 @@ _LABELS = {
     Cause.EXPIRING: "expires soon",
     Cause.OVERRIDDEN: "overridden",
 }
-# A conversation that wants a person needs a look this long before it expires.
+# How long before its expiry a conversation that wants a person needs attention.
 EXPIRES_WITHIN = timedelta(days=1)
 # An older cause seen for the first time is history, not work: a first sweep covers years of conversations.
 OLDEST = timedelta(days=14)
@@ -92,7 +92,7 @@ def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, dat
     found: list[tuple[Cause, datetime, datetime]] = []
     if changed is not None and (left is None or changed > left):
         if family_of(status) is Family.FAILED:
-            # A failure before somebody returned it to the AI is no news: the AI has not tried since.
+            # A failure from before it was returned to the AI is no news: the AI has not tried since.
             if to_ai is None or changed > to_ai:
                 found.append((Cause.FAILED, changed, changed))
         elif can_get_stuck(status):
@@ -136,7 +136,7 @@ def expires_at(stored: Raw) -> datetime | None:
 
 
 def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
-    """Return the causes of a conversation as its row in the index shows them, whoever has it."""
+    """Return the causes of a conversation in any hand-off state, as its row in the index shows them."""
     if has_people(stored):
         return of_people(stored, now)
     cause = text_in(stored, ATTENTION)

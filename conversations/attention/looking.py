@@ -33,7 +33,7 @@ MINUTES_AT_ONCE = 120
 
 
 def look_again(key: Raw) -> WorkCounts:
-    """Judge the current conversation, do what is due, and set the next timer. Safe to repeat.
+    """Judge a conversation's current state, do what is due, and set the next timer. Safe to repeat.
 
     Raises the store's errors.
     """

@@ -26,7 +26,7 @@ def plan(stored: Raw, before: Raw) -> None:
 def plan_next(stored: Raw, done_until: datetime) -> None:
     """Set a timer for the next change that time alone brings, after everything due at `done_until` has been done.
 
-    This is not the current time: a process that was suspended has not done what became due meanwhile.
+    It may be earlier than now: a process that was suspended has not done what became due meanwhile.
     """
     _set_first(stored, {at for at in _times(stored, levels_in(stored), done_until) if at > done_until})
 

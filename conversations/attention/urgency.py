@@ -26,7 +26,7 @@ def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
 
 
 def _is_said(word: str, said: str) -> bool:
-    """Return whether a text contains a word, as a whole word only for ASCII words: some scripts use no spaces."""
+    """Return whether a text contains a word; only ASCII words must match whole words: some scripts have no spaces."""
     if not word.isascii():
         return word in said
     before, behind = (r"(?<!\w)" if word[0].isalnum() else "", r"(?!\w)" if word[-1].isalnum() else "")

@@ -80,7 +80,7 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
 def _mark_urgent(edge: requests.Edge) -> None:
     """Mark a requested conversation as urgent where the middleware notes that it cannot wait.
 
-    A repeated record may belong to a request that is over; a later request is not marked on its account.
+    A repeated record may belong to a request that is over: the item is only marked if it waits because of this one.
     """
     image = edge.image
     why = urgent_by_middleware(image["conversation_id"]["S"]) if is_open_for_urgency(image) else ""

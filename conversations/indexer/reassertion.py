@@ -143,7 +143,7 @@ def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
 
 
 def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: RecordedAction) -> bool:
-    """Close the action if its result is certain; otherwise it stays pending, settled by the rules for all actions."""
+    """Close the action if its result is certain, else settle it by the general rules; return whether it took effect."""
     if sent.item is not None and last_action_of(sent.item) == act.action_id:
         close_quietly(recorded, Result.SUCCESS)
         if restored.is_pending:

@@ -113,14 +113,14 @@ def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[Human
 
 
 def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool) -> Repair | None:
-    """Return what the item lacks. `renew`: its time is not this request's; `is_over`: it may have an entry."""
+    """Return what the item lacks. `renew`: its time is not this request's; `is_over`: an entry may exist already."""
     now = clock.now()
     if is_outside(stored, marks, now) or (is_over and renew):
         return repair_of(stored, now)
     values: Raw = {REQUESTED_AT: text(edge.at)} if renew else {}
     left_over = (ATTENTION,) if ATTENTION in stored else ()
     if marks.agent and marks.agent == edge.before.agent:
-        # The platform took it from its holder; the request is open to whoever takes it first.
+        # The platform took it from its holder; the request is open to the first person who takes it.
         waits = text(waiting_key(stored, marks.company_id))
         return Repair(values | {QUEUE: waits}, removed=(AGENT, TAKEN_AT, *left_over))
     key = text(queue_key(stored, marks, now))

@@ -66,7 +66,7 @@ def marks_of(stored: Raw) -> Marks:
         last_action=text_in(stored, LAST_ACTION),
         wanted=stored.get(WANTED, {}).get("BOOL"),
         company_id=text_in(stored, "company_id"),
-        # For what needs attention, the attribute means another time.
+        # On an item that needs attention, the attribute is the time of its cause.
         requested_at="" if ATTENTION in stored else _normalised(text_in(stored, REQUESTED_AT)),
     )
 
@@ -90,7 +90,7 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
 
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
-    """Return whether no queue can contain an item: it names no company or too long a one, or its TTL has passed."""
+    """Return whether an item cannot be in a queue: it has no company, one too long for a key, or has expired."""
     if is_over(stored, now):
         return True
     return not marks.company_id or len(attention_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
@@ -100,7 +100,7 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     """Return the repair of an item's index attributes and routing, None if nothing is wrong.
 
     `levels` are its project's service levels, read if None. An unreadable time is replaced like an absent one: it would
-    neither sort nor tell how long somebody waits.
+    neither sort nor show how long somebody has waited.
     """
     marks = marks_of(stored)
     urgent: Raw = {}
@@ -140,7 +140,7 @@ def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels |
 
 
 def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
-    """Return the routing for the item's state. What somebody changed while people had it is left alone."""
+    """Return the routing for the item's state. Changes made while people have it are left alone."""
     for_people = is_for_people(flag=marks.flag, agent=marks.agent)
     if (for_people and BEFORE in stored) or is_over(stored, now):
         return {}, ()

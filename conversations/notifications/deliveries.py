@@ -138,8 +138,8 @@ class NotedMarker(StoreModel):
 def announce(notifications: Iterable[Notification], oldest: timedelta = OLDEST) -> int:
     """Note notifications for all destinations that want them, each once; return how many are new.
 
-    Events older than `oldest` are skipped as history; it must not exceed `KEPT`, as long as the markers exist. Raises
-    the store's errors; safe to repeat.
+    Events older than `oldest` are skipped as history. It must not exceed `KEPT`, the lifetime of the markers.
+    Raises the store's errors; safe to repeat.
     """
     now, noted = clock.now(), 0
     for each in notifications:

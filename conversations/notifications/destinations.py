@@ -43,7 +43,7 @@ from conversations.companies import check_lead
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 
 MOST, LONGEST_NAME, LONGEST_ADDRESS = 20, 60, 500
-SECONDS = 20  # how old the list may be by which notifications are made
+SECONDS = 20  # maximum age of the cached list of destinations
 # After a secret is renewed, the previous one signs too for this long.
 BOTH_SIGN_FOR = timedelta(hours=24)
 SECRET_BYTES = 32

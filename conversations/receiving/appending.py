@@ -117,7 +117,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
 
 
 def _marks(row: MessageRow, stored: Raw) -> Expression:
-    """Return the marks of who wrote last, for an item that people have: the customer waits again, or has an answer."""
+    """Return the marks of who wrote last: the customer waits again, or, if people have the item, has an answer."""
     at = row.received_at or ""
     if row.author is not None:
         if not has_people(stored):

@@ -292,7 +292,7 @@ def _undecided(now: datetime) -> Condition:
 
 
 def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
-    """Return a message that was certainly not sent to its waiting state."""
+    """Let a message that was certainly not sent wait again."""
     with transaction() as writes:
         held: list[UpdateAction] = [MessageRow.state.set(Approval.HELD.value)]
         writes.update(row, held, condition=MessageRow.decision_id == entry.action_id)

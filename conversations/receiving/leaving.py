@@ -2,8 +2,8 @@
 
 These are messages that a rule sent to people, or that the AI itself left unanswered. The hand-off goes back first, by
 its own conditional write, so that a colleague who was faster keeps the conversation. A row notes beforehand what to
-bring to the AI; it is deleted last, and the sweep finishes what a crash interrupted. The AI may thus be notified twice,
-but never not at all: the second time it finds nothing staged.
+bring to the AI; it is deleted last, and the sweep finishes what a crash interrupted. The AI is thus notified at least
+once; a second time, it finds nothing staged.
 """
 
 import json

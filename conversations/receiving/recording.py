@@ -27,7 +27,7 @@ from conversations.records import HandOffState
 MODE = "console"
 RECEIVED = "received"
 INBOUND = "in"
-# Whichever process brings a message appends it immediately; the sweep does so if that process died.
+# The process that receives a message appends it immediately; the sweep does so if that process died.
 APPEND_AFTER = timedelta(minutes=1)
 LONGEST_KEPT = 100_000
 LONGEST_EXCERPT = 400
@@ -191,7 +191,7 @@ def _write(writes: Sequence[dict[str, Any]]) -> None:
 
 
 def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
-    """Return the entry that a message came, with its length but without its text."""
+    """Return the trail entry for a received message, with its length but without its text."""
     payload = {"channel": row.channel or "unknown", "characters": len(row.content or ""), "from": row.source}
     entry = TrailEntry(
         conversation_trail(event.conversation_id or ""),

@@ -76,16 +76,16 @@ class MessageRow(StoreModel):
     gsi_due = UnicodeAttribute(null=True)
     due_at = UnicodeAttribute(null=True)
 
-    # Of the row `LATEST`: how many messages are unanswered, to the console's knowledge
+    # For the row `LATEST`: how many messages are unanswered, to the console's knowledge
     unanswered = NumberAttribute(null=True)
 
-    # Of a first message that waits for approval: who decides or decided, since when, and in which entry of the trail
+    # For a first message that waits for approval: who decides or decided, since when, and in which entry of the trail
     project_id = UnicodeAttribute(null=True)
     decided_by = UnicodeAttribute(null=True)
     decided_at = UnicodeAttribute(null=True)
     decision_id = UnicodeAttribute(null=True)
 
-    # Of a reply: who wrote it, and when it may leave at the earliest
+    # For a reply: who wrote it, and when it may leave at the earliest
     author = UnicodeAttribute(null=True)
     author_name = UnicodeAttribute(null=True)
     not_before = UnicodeAttribute(null=True)
@@ -140,9 +140,9 @@ def position_of(received_at: str, message_id: str) -> str:
     return f"{received_at}#{message_id}"
 
 
-# --- Messages beside the items ----------------------------------------------------------------------------------------
+# --- Messages apart from the items ------------------------------------------------------------------------------------
 
-# Maximum of messages, the latest ones, to join with those of the item.
+# How many of the latest rows to join with the item's messages.
 MOST = 500
 # An item's attributes about its customer's messages to people.
 MARKS = ("hand_off_messages_apart", "hand_off_message_ids")

@@ -68,7 +68,7 @@ class Later:
 def send(conversation: str, position: str, rates: Rates) -> Later | None:
     """Send one reply if it is due and next in its conversation; return None if there is nothing left to do now.
 
-    Safe to call repeatedly and concurrently for the same reply. Raises the store's errors; safe to repeat.
+    Safe to call repeatedly and concurrently for the same reply. Raises the store's errors.
     """
     rows = list(
         MessageRow.query(
@@ -102,7 +102,7 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
 
 
 def doubt(conversation: str, position: str) -> bool:
-    """Mark a queued reply as begun, as if its sender had died: the provider is asked, and it is never sent again.
+    """Mark a queued reply as begun, as if its sender had died: the provider is asked, and nothing is sent.
 
     Returns False if it is no longer queued, or its conversation is gone, which the row then notes. Raises the store's
     errors.

@@ -196,7 +196,7 @@ def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> AuditEntry:
-    """Return the entry that somebody answered, with the text's length and digest but never the text."""
+    """Return the trail entry for a reply, with the text's length and digest but never the text."""
     text = row.content or ""
     payload = {"channel": row.channel, "characters": len(text), "sha256": _sha256(text)}
     since = clock.parse_instant(item.plain("hand_off_requested_at"))
@@ -264,7 +264,7 @@ def _earlier(row: MessageRow) -> MessageRow | None:
         return None
 
 
-# --- Taking back, and trying again ------------------------------------------------------------------------------------
+# --- Undo and retry ---------------------------------------------------------------------------------------------------
 
 
 def load_reply(token: str, reference: tuple[str, str], staff: Staff) -> MessageRow:

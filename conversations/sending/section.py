@@ -21,7 +21,7 @@ from conversations.sending.credentials import problems
 from conversations.sending.worker import SENDER
 
 TITLE = "Replies"
-# Rows are due when they may leave, or when the provider is to be asked; after this much longer they are late.
+# Rows are due when they may leave, or when the provider must be asked; this much later they are late.
 LATE = timedelta(minutes=2)
 
 

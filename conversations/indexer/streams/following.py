@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 # A stream stores its records for this long: a longer absence misses some.
 KEPT = timedelta(hours=24)
 LOOK_FOR_SHARDS = timedelta(seconds=10)
-# Positions of quiet shards are noted this often, so that their age shows how long nobody read them.
+# Positions of quiet shards are noted this often, so that their age shows how long the stream was not read.
 NOTE_EVERY = timedelta(minutes=1)
 # A record that fails because of the store is retried in this many rounds, with growing pauses: some minutes. Then the
 # others proceed, and a sweep is owed.

@@ -1,4 +1,4 @@
-"""The HTTP client for Twilio's library: with time-outs, without retries and logging; and the meaning of refusals."""
+"""The HTTP client for Twilio's library: with time-outs, without retries or logging; and the meaning of refusals."""
 
 import json
 import re

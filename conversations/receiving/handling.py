@@ -106,7 +106,7 @@ def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch |
 def record_together(deliveries: Iterable[QueueMessage], source: str, batch: Batch) -> None:
     """Record the messages of several conversations, one of each, with one write. Never raises.
 
-    If one of them exists already, or anything fails, none is recorded, and `handle` records each one.
+    `handle` records the messages that are left: all of them if one exists already, or anything fails.
     """
     try:
         placed = dict(_placed(deliveries, batch))

@@ -44,7 +44,7 @@ SENDER = Actor("sender", "service")
 BUSY_FOR = timedelta(seconds=30)
 # A process that is held up for longer after it begins must not hand over the reply: the provider will be asked instead.
 HELD_UP = timedelta(seconds=10)
-# A message that the provider does not know after this was never accepted; one that cannot be handed over is given up.
+# A message unknown to the provider after this was never accepted; one not handed over by then is given up.
 GIVEN_UP_AFTER = timedelta(minutes=10)
 SETTLED_EVERY = timedelta(seconds=15)
 # When to ask the provider for the delivery of an accepted message, after its sending, until the state is final.

@@ -1,4 +1,4 @@
-"""Credentials, by the words of a key and by the shape of a text: for pages, logs and configuration alike."""
+"""Finding and masking credentials by the words of a key and the shape of a text, in pages, logs and configuration."""
 
 import json
 import re
@@ -13,22 +13,22 @@ _SECRETS = word_set(
     "jwt privatekey accesskey secretkey clientsecret accesstoken authtoken refreshtoken sessiontoken"
 )
 _KEYS_OF = word_set("private secret access api signing encryption")
-# What a list goes on with, and what a model's answer begins or ends with, opens nothing: next_token, stop_token.
+# Pagination tokens and the special tokens of language models are not credentials: next_token, stop_token.
 _HARMLESS_TOKENS = word_set("next page continuation pagination stop special eos bos pad unk start end")
-# In a configuration a reference to a credential is masked too; anywhere else too much is called a key.
+# In a configuration a reference to a credential is masked too; elsewhere too many things are called a key.
 _REFERENCES = word_set("credential credentials cred creds token tokens key keys arn arns auth bearer signature")
-# Written as one word, without a boundary to split at: `accesstoken`, `clientsecret`.
+# Found within keys written as one word, without a boundary to split at: `accesstoken`, `clientsecret`.
 _WITHIN = ("secret", "credential", "password", "passwd", "apikey", "accesskey", "token")
 _SIGNATURES = frozenset({"sig", "signature"})
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MAX_DEPTH = 64
 _SHORTEST_WITH_TAIL = 12
 
-# What keys of well-known interfaces begin with.
+# Prefixes of the API keys of well-known services.
 KEY_PREFIX = r"(?:[spr]k|xox[a-z]|gh[pousr]|github_pat|glpat|whsec)[\-_]"
-# One digit at least, or a long piece without a hyphen, for `sk-learn-…` is no key.
+# At least one digit, or a long piece without a hyphen, because `sk-learn-…` is not a key.
 _OPAQUE = r"(?:(?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}|[A-Za-z0-9]{20,256})(?![A-Za-z0-9_\-])"
-# The beginnings without one of which a text has no credential that its shape gives away, and the shapes.
+# A cheap first test: a text without any of these beginnings cannot match _SHAPE.
 BEGINNINGS = (
     *("AKIA", "ASIA", "AIza", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr"),
     *("github_pat_", "glpat-", "whsec_", "eyJ", "earer ", "EARER ", "PRIVATE KEY", "$"),
@@ -49,26 +49,26 @@ _PARAMETER = re.compile(
     r"[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
     re.ASCII,
 )
-# The value of a field that a key without quotes names: up to the end of the line or the next key.
+# An unquoted value of a field: up to the end of the line or the next key.
 PHRASE = r"[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120}"
-# password: hunter; pages have theirs with all other fields (fields.py)
+# password: hunter, in logs and configuration; for pages, fields.py finds all fields.
 _FIELD = re.compile(
     rf"(?<![\w.\-])(?P<key>[\w.\-]{{1,64}})[\"']?[ ]?[=:]++>?[ ]?"
     rf"(?P<value>\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{PHRASE})",
     re.ASCII,
 )
 _NO_VALUE = word_set("null none true false")
-# What names a credential: only where configurations and logs tell it.
+# ARNs may name a credential; they are masked in configuration and logs only.
 _RESOURCE = re.compile(r"arn:[a-z\-]{0,20}:\S*", re.ASCII)
 
 
 def masked(text: str) -> str:
-    """A credential as it may be shown: long ones keep their last four characters, so that two can be told apart."""
+    """Mask a credential; a long one keeps its last four characters, so that two can be told apart."""
     return FULL_MASK + text[-KEPT_TAIL:] if len(text) >= _SHORTEST_WITH_TAIL else FULL_MASK
 
 
 def is_secret(words: tuple[str, ...]) -> bool:
-    """Whether the words of a key say, in whatever payload, that its value opens something or proves who somebody is."""
+    """Return whether the words of a key, in any payload, say that its value grants access or proves an identity."""
     if not _SECRETS.isdisjoint(words) or words[:2] == ("national", "insurance"):
         return True
     if words[-1:] == ("token",):
@@ -77,19 +77,19 @@ def is_secret(words: tuple[str, ...]) -> bool:
 
 
 def is_credential_key(key: str) -> bool:
-    """Whether a key of a configuration says that its value is a credential or refers to one."""
+    """Return whether a key of a configuration says that its value is a credential or refers to one."""
     words = _words_of(key)
     lowered = key.lower()
     return is_secret(words) or not _REFERENCES.isdisjoint(words) or any(part in lowered for part in _WITHIN)
 
 
 def credentials(text: str) -> list[Claim]:
-    """Mask what opens something: no personal data, and yet nothing to show to who may not see a text as it is."""
+    """Claim the credentials in a text; they are not personal data, but masked for readers who get redacted text."""
     return [(start, end, FULL_MASK) for start, end in _apart(_found(text))]
 
 
 def mask_text(text: str) -> str:
-    """Text of a log or a configuration with every credential, and every resource that may be one's name, masked."""
+    """Mask every credential, and every resource that may name one, in the text of a log or a configuration."""
     pieces: list[str] = []
     done = 0
     fields = [each.span("value") for each in _FIELD.finditer(text) if _is_secret_field(*each.groups())]
@@ -100,16 +100,16 @@ def mask_text(text: str) -> str:
 
 
 def mask_credentials(value: Any) -> Any:
-    """A plain value of a configuration without credentials: those that a key names and those that look like one.
+    """Mask the credentials in a plain value of a configuration: those named by a key, and those that look like one.
 
     Long ones keep their last four characters; short ones keep nothing. Counts of tokens, true, false and null stay.
-    Reads into JSON that is kept as text.
+    JSON stored as text is masked inside.
     """
     return _walk(value, secret=False, depth=0)
 
 
 def _found(text: str) -> list[tuple[int, int]]:
-    """Where credentials stand; of a link only the value of the parameter."""
+    """Return the spans of credentials; of a link, only the value of the parameter."""
     found: list[tuple[int, int]] = []
     if holds_any(text, BEGINNINGS):
         found += [each.span("bearer" if each["bearer"] is not None else 0) for each in _SHAPE.finditer(text)]
@@ -119,7 +119,7 @@ def _found(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """In order, and of those that overlap the first; of two that begin alike the longer one."""
+    """Sort spans and drop overlaps: the first one wins, or of two with the same start the longer one."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
         if not apart or start >= apart[-1][1]:
@@ -142,7 +142,7 @@ def _words_of(key: str) -> tuple[str, ...]:
 
 
 def _counts_tokens(key: str, value: Any) -> bool:
-    """`max_tokens: 400` is a number of tokens, not a token."""
+    """Return whether the value is a number of tokens, not a token: `max_tokens: 400`."""
     return "tokens" in key.lower() and isinstance(value, int | float | Decimal)
 
 
@@ -167,7 +167,7 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
 
 def _text(text: str, depth: int) -> str:
     if text.lstrip()[:1] in ("{", "["):
-        # What is not JSON after all is read as any other text.
+        # Text that is not JSON after all is masked as any other text.
         with suppress(ValueError, RecursionError):
             return json.dumps(_walk(json.loads(text), secret=False, depth=depth + 1), ensure_ascii=False, default=str)
     return mask_text(text)

@@ -1,6 +1,6 @@
-"""Redaction of text and of values: what JSON is parsed to, and what a DynamoDB item is made of.
+"""Redaction of text and of structured values: parsed JSON and DynamoDB items.
 
-JSON text, whole, cut off or inside other text, is rewritten in place by a walk.
+JSON text, whole, cut off or inside other text, is rewritten in place by a walk over its tokens.
 """
 
 import datetime
@@ -23,35 +23,35 @@ from console.redaction.walk import NotJsonError, Walk, redact_number
 # Where JSON may begin inside other text.
 _OPENING = re.compile(r'[{\[](?=\s{0,16}["{\[])|\A\s*\[(?=\s{0,16}(?:-?[0-9]|(?:true|false|null|NaN|-?Infinity)\b))')
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-# Documents in strings in documents.
+# Levels of documents inside strings of documents.
 _MAX_NESTING = 12
-# Each failed walk costs a reading of the text.
+# Each failed walk costs another pass over the text.
 _MAX_FAILURES = 4
 _MAX_ROUNDS = 4
 _MAX_DEPTH = 64
-# A number up to this is too short for a phone.
+# Numbers up to this are too short for a phone number.
 _SMALL = 999_999
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
 # Python 3.11 is slow to reach the members of an Enum by name.
 _SAFE, _NAME, _PERSONAL = KeyKind.SAFE, KeyKind.NAME, KeyKind.PERSONAL
-# Names of steps, states and models come in every payload, and are recognised faster than read. Only what holds nothing
-# to mask is here; the longer, such as identifiers and times, are rarely the same. Forgotten all at once when too many.
+# A cache of short strings with nothing to mask: names of steps, states and models repeat in every payload. Longer
+# strings, such as identifiers and times, rarely repeat. Cleared when full.
 _LONGEST_KNOWN, _MAX_KNOWN = 19, 2048
 _known_words: set[str] = set()
 _LEAVES = (str, int, float, type(None), Decimal, bytes, bytearray, *_HARMLESS)
 
 
 class Redaction:
-    """One value on its way through redaction, with a function for the strings in it that are suspicious.
+    """Redacts one value; suspicious strings in it go to `redact_string`.
 
-    What holds nothing to mask is passed on as it is, not copied.
+    A container with nothing to mask is returned as it is, not copied.
     """
 
     def __init__(self, redact_string: Callable[[str, KeyKind], str]) -> None:
         self._redact_string = redact_string
 
     def of(self, value: object, kind: KeyKind = KeyKind.OTHER, key: str = "", depth: int = 0) -> object:
-        """The redacted value, which stands under a key of this kind."""
+        """Return the redacted value; `kind` is the kind of its key."""
         if isinstance(value, (dict, list)):
             return self._container(value, kind, key, depth)
         if isinstance(value, _LEAVES):
@@ -105,7 +105,7 @@ class Redaction:
                     return self._with_masked_keys(value, redacted, kinds, depth, is_contact)
             if kind is _NAME:
                 kind = _kind_of_name(name, element, is_contact)
-            # By far the most frequent values come first.
+            # The most frequent types first.
             if type(element) is str:
                 masked: object = self._text(element, kind)
             elif element is None or (isinstance(element, (int, float)) and (kind is _SAFE or _may_stay(element, kind))):
@@ -120,7 +120,7 @@ class Redaction:
         return redacted
 
     def _text(self, value: str, kind: KeyKind) -> str:
-        """A string under a key of this kind, of which most are words that are met again and again."""
+        """Return the redacted string under a key of this kind; most strings are short words that repeat."""
         if kind.is_sensitive:
             return mask_value(kind, value)
         if value in _known_words:
@@ -134,9 +134,9 @@ class Redaction:
     def _with_masked_keys(
         self, value: dict[object, object], begun: dict[object, object], kinds: KeyKinds, depth: int, is_contact: bool
     ) -> dict[object, object]:
-        """An object with keys to mask, of which the members before the first one are redacted already, in `begun`.
+        """Redact an object with keys to mask; `begun` has the members before the first one, which are redacted already.
 
-        To redact them again would take twice as long at each level of objects in objects.
+        To redact them again would double the time at each level of nested objects.
         """
         redacted: dict[object, object] = {}
         is_begun = True
@@ -172,26 +172,26 @@ def _is_contact(value: dict[object, object], kinds: KeyKinds) -> bool:
 
 
 def _kind_of_name(name: object, element: object, is_contact: bool) -> KeyKind:
-    """The kind of what may be a person's name: beside a phone or an email it is one, else if it looks like one."""
+    """Return the kind of a possible name: personal beside a phone or an email, or if the value looks like a name."""
     if is_contact and name == "name":
         return _PERSONAL
     return _PERSONAL if isinstance(element, str) and looks_like_name(element) else _NAME
 
 
 def _redacted_key(kinds: KeyKinds, name: object) -> tuple[KeyKind, object]:
-    """The kind of a key of any type, and the key redacted."""
+    """Return the kind of a key of any type, and the redacted key."""
     if isinstance(name, str):
         return kind_of_key(kinds, str.__str__(name))
     if name is None or isinstance(name, bool):
         return kinds.inherited, name
     if isinstance(name, (int, float, Decimal)):
         return kinds.inherited, _redacted_number(name, KeyKind.OTHER)
-    # What such a key says of its value is not known.
+    # Nothing is known about the value under such a key.
     return KeyKind.PERSONAL, FULL_MASK
 
 
 def _may_stay(value: int | float, kind: KeyKind) -> bool:
-    """Whether a number may stay; one whose key is safe may anyway."""
+    """Return whether a number may stay; the caller lets those under safe keys stay."""
     if kind.is_sensitive:
         return False
     return -_SMALL <= value <= _SMALL if isinstance(value, int) else is_whole_number(repr(value)) is not None
@@ -210,7 +210,7 @@ def _redacted_number(value: int | float | Decimal, kind: KeyKind) -> object:
 
 
 def redact_document(text: str, nesting: int = 0) -> str:
-    """Mask personal data in text that is JSON, holds JSON, or is plain. A second call changes nothing."""
+    """Mask personal data in text that is JSON, contains JSON, or is plain. A second call changes nothing."""
     if "{" not in text and "[" not in text:
         return redact_text(text)
     if nesting > _MAX_NESTING:
@@ -218,7 +218,7 @@ def redact_document(text: str, nesting: int = 0) -> str:
     strings = _Strings(nesting + 1)
     for _ in range(_MAX_ROUNDS):
         redacted, is_clean = _redact_once(text, strings)
-        # What looked like JSON and was none can become JSON when a quote in it is masked.
+        # Text that only looked like JSON can become JSON when a quote in it is masked.
         if is_clean or redacted == text:
             return redacted
         text = redacted
@@ -226,7 +226,7 @@ def redact_document(text: str, nesting: int = 0) -> str:
 
 
 def redact_value(value: object) -> object:
-    """Mask personal data in a structured value; returns one of the same shape.
+    """Mask personal data in a structured value; return one of the same shape.
 
     dict, list, tuple, set and frozenset keep their type, bytes become redacted text, masked numbers become their mask.
     Numbers, booleans, None, dates, times and UUIDs stay where their key allows it. Any other object, and what is nested
@@ -238,8 +238,8 @@ def redact_value(value: object) -> object:
 class _Strings:
     """Redacts the suspicious strings of one document.
 
-    What may be a document itself is remembered as long as this one is being redacted: where this one has to be read
-    again, and one in it too, and one in that …, each level would take twice as long.
+    Strings that may be documents themselves are cached while this one is redacted: it may be read several times, and so
+    may each document nested in it, which would double the time at each level.
     """
 
     def __init__(self, nesting: int) -> None:
@@ -247,7 +247,7 @@ class _Strings:
         self._documents: dict[str, str] = {}
 
     def redact(self, value: str, kind: KeyKind) -> str:
-        """Mask a suspicious string whose key has this kind, which is no sensitive one."""
+        """Mask a suspicious string whose key has this kind, which is not a sensitive one."""
         if kind is _SAFE and _PLAIN_NUMBER.fullmatch(value):
             return value
         if "{" not in value and "[" not in value:
@@ -255,13 +255,13 @@ class _Strings:
         redacted = self._documents.get(value)
         if redacted is None:
             redacted = redact_document(value, self._nesting)
-            # What is redacted stays as it is.
+            # Redacting it again changes nothing.
             self._documents[value] = self._documents[redacted] = redacted
         return redacted
 
 
 def _redact_once(text: str, strings: _Strings) -> tuple[str, bool]:
-    """Redact once; also whether all that looked like JSON was JSON."""
+    """Redact once; also return whether everything that looked like JSON was JSON."""
     pieces: list[str] = []
     end = position = failures = 0
     while failures < _MAX_FAILURES and (opening := _OPENING.search(text, position)):
@@ -282,12 +282,15 @@ _DIGEST_BYTES = 16
 
 
 class RedactedMemo:
-    """A bounded, thread-safe LRU. Digests are keyed per process, so that they cannot be matched with known texts."""
+    """A bounded, thread-safe LRU cache of redacted texts.
+
+    Its keys are digests that are keyed per process, so that they cannot be matched with known texts.
+    """
 
     def __init__(
         self, redact: Callable[[str], str], *, capacity: int, shortest: int, longest: int, characters: int = 8_000_000
     ) -> None:
-        """Remember at most `capacity` texts of `shortest` to `longest` characters, of `characters` together."""
+        """Cache up to `capacity` results for texts of `shortest` to `longest`, with up to `characters` in total."""
         self._redact = redact
         self._capacity = capacity
         self._shortest = shortest
@@ -298,7 +301,7 @@ class RedactedMemo:
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> str:
-        """The redacted text, computed or remembered."""
+        """Return the redacted text, computed or cached."""
         if not self._shortest <= len(text) <= self._longest:
             return self._redact(text)
         digest = self._digest(text)
@@ -318,11 +321,11 @@ class RedactedMemo:
         return redacted
 
     def __len__(self) -> int:
-        """How many texts are remembered."""
+        """Return the number of cached texts."""
         return len(self._redacted)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all cached texts."""
         with self._lock:
             self._room += sum(map(len, self._redacted.values()))
             self._redacted.clear()
@@ -347,8 +350,8 @@ def redact(text: str) -> str:
 
 
 def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
-    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included.
+    """Return at most `length` characters of the redacted text, ellipsis included; it is redacted first, then cut.
 
-    `names` are of somebody who is known by name: they are masked too.
+    `names` of a known person are masked too.
     """
     return cut(without_names(redact(text), names), length)

@@ -1,4 +1,4 @@
-"""What words in plain text tell of what follows: values of `key=value` pairs, and order and tracking numbers."""
+"""Rules that match by the word before a value: `key=value` pairs, and order and tracking numbers in plain text."""
 
 import re
 from itertools import groupby
@@ -15,35 +15,35 @@ from console.redaction.masks import (
 )
 from console.redaction.shapes import NUMBER_IN_GROUPS
 
-# Not those of JSON, where a key that is known is not looked at again.
+# Not shared with the JSON walk, which does not redact keys that its own KeyKinds has.
 _KINDS = KeyKinds("", KeyKind.OTHER)
 # Python 3.11 is slow to reach the members of an Enum by name.
 _EMAIL, _PERSONAL, _NAME, _SAFE = KeyKind.EMAIL, KeyKind.PERSONAL, KeyKind.NAME, KeyKind.SAFE
-# What ends a value whatever stands before it.
+# Characters that end a value, whatever comes before them.
 _ENDS = frozenset({"", " ", "\n", "\r", "\t", ",", ";", "&", ")", "]", "}"})
 _EMPTY = frozenset({"", "null", "none", "true", "false"})
 
-# `=`, `:`, `==` or `=>` behind a key, which is looked for backwards: one word, or two when the second is "name" …
+# `=`, `:`, `==` or `=>` after a key. The key is matched backwards: one word, or two when the second is "name" …
 _SIGN = re.compile(r"[=:]++(?<!:(?=//))>?[ ]?")
 _SECOND_WORDS = ("name", "number", "no", "id", "address", "url", "link")
 _ENDINGS = "|".join(word[::-1] for word in _SECOND_WORDS)
 _KEY_BACKWARDS = re.compile(rf"[ ]?[\"']?(?P<key>(?:(?i:{_ENDINGS})[ ](?=\w))?[\w.\-]{{1,64}})")
 _LONGEST_KEY = 80
-# A quote inside ends the value only where something follows that can follow a value.
+# An inner quote ends the value only before a character that can follow a value.
 _DOUBLE_QUOTED = re.compile(r'"(?P<value>[^"\n]{0,400}+(?:"(?![\s,}\])&;:<>]|\Z)[^"\n]{0,400}+){0,4})')
 _SINGLE_QUOTED = re.compile(r"'(?P<value>[^'\n]{0,400}+(?:'(?![\s,}\])&;:<>]|\Z)[^'\n]{0,400}+){0,4})")
 _BRACKETED = re.compile(r"[\[({](?P<value>[^\[\](){}]{1,400})(?:[\])}]|\Z)")
 _PHONE = re.compile(r"(?P<value>[+(]{0,2}[0-9][0-9 .()\-/+]*)(?<![ ])")
 _ONE = r"""[^\s,;&|"'<>{}\[\]()]"""
 _TOKEN = re.compile(rf"(?P<value>{_ONE}{{1,400}})")
-# One, or a list of them: the next one has four digits, is no date and no other field.
+# One number or a list: each further one has four digits and is neither a date nor another field.
 _NEXT = (
     r"(?:,[ ]?|[ ](?:and|und|et|y|e|en|&)[ ])#?(?!(?:19|20)[0-9]{2}[\-/.])"
     r"(?=[A-Za-z\-/]{0,8}[0-9\-/]{4})[0-9A-Za-z\-/]{4,40}(?![=:])"
 )
 _NUMBERS = re.compile(rf"(?P<value>(?:{NUMBER_IN_GROUPS}|{_ONE}{{1,400}})(?:{_NEXT}){{0,20}})")
 _PHRASE = re.compile(rf"(?P<value>{PHRASE})")
-# Two words or more, so that "Customer: Thanks" stays, and no sentence. A value of a link ends with its parameter.
+# Two words or more and no sentence, so that "Customer: Thanks" stays. A value in a link ends with its parameter.
 _NAME_IN_TEXT = re.compile(
     r"[\"']?(?P<value>[^\W\d_][\w'’.\-]{0,40}(?:[ ][^\W\d_][\w'’.\-]{0,40}){1,4})"
     r"(?=[\"',;&|()\[\]}<>\n]|[ ]?\Z|[ ][\w.\-]{1,40}=)"
@@ -64,7 +64,7 @@ _FEWEST_DIGITS = {KeyKind.PHONE: 4, KeyKind.TRACKING: 1, KeyKind.ORDER: 4}
 def field_pairs(text: str) -> list[Claim]:
     """Claim the values of sensitive keys, and plain numbers of safe ones, in `key=value` and `key: value`.
 
-    Where a value may end elsewhere, or begin to be one, once there are masks in the text, an empty claim says so.
+    An empty claim marks a position where masks in the text could move the end of a value, or make one.
     """
     claims: list[Claim] = []
     position = 0
@@ -95,7 +95,7 @@ def field_pairs(text: str) -> list[Claim]:
 
 
 def _kind_before(text: str) -> KeyKind:
-    """The kind of the key at the end of a text."""
+    """Return the kind of the key at the end of a text."""
     word = text.rpartition(" ")[2].rpartition("\n")[2]
     known = _KINDS.get(word)
     if known is not None and word.lower() not in _SECOND_WORDS:
@@ -105,7 +105,7 @@ def _kind_before(text: str) -> KeyKind:
 
 
 def _kind(key: str) -> KeyKind:
-    """The kind of a key of one word or two, of which the first may be something else: `order 8315x address: …`."""
+    """Return the kind of a key of one word or two, the first of which may be unrelated: `order 8315x address: …`."""
     if " " in key and not words_of(key):
         key = key.rpartition(" ")[2]
     if key[0].isdigit():
@@ -135,15 +135,15 @@ def _sensitive_claim(kind: KeyKind, sign: str, text: str, position: int, in_link
 
 # --- Order and tracking numbers ---------------------------------------------------------------------------------------
 
-# The patterns match text in lower case. Between the word and the number:
+# The patterns match lower-case text. Between the word and the number:
 _FILLER = (
     r"(?:[\s:#=№°º./\-*_(\"'>]|</?[a-z]{1,10}>"
-    # What stands for º when it is decoded is an o.
+    # º is decoded as an o.
     r"|(?<![a-z])(?:n\.o|no|nr|num|núm|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes"
     r"|kod|código|confirmation|is|was|are|ist|est|es|lautet|de|номер|số|mã|là)(?![a-z])|号码|号|編號|番号|番號|编号|號|是|为"
     r"|رقم|هو|नंबर|नम्बर|संख्या|번호|หมายเลข|เลขที่|αριθμός|מספר)"
 )
-# Or nothing at all: order48213, 订单48213
+# Or nothing: order48213, 订单48213
 _BETWEEN = rf"(?:{_FILLER}{{1,12}}|(?=[0-9]{{5}}))"
 _ORDER_STEMS = (
     *("best.-", "po ?#", "po ?n[oru]"),
@@ -160,18 +160,18 @@ _ORDER_WORD = (
     r"|заказ[а-я]{0,3}|замовлення|订单|訂單|单号|單號|注文|주문[가-힣]{0,4}|طلب[ء-ي]{0,4}|[ऑआ]र्डर|คำสั่งซื้อ|ออเดอร์"
     r"|đơn(?: hàng)?|đặt hàng|pesanan|παραγγελ[α-ωά-ώ]{1,4}|הזמנ[א-ת]{1,3}|ord)(?![a-z])"
 )
-# 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 where no path is before it
+# 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 unless a slash precedes it
 _ORDER_ID = (
     rf"(?:(?<!/){NUMBER_IN_GROUPS}|(?:[a-z]{{1,6}}[\-/]?)?[0-9][a-z0-9]{{0,40}}"
     r"(?:[\-/](?:[a-z]?[0-9][a-z0-9]{0,40}|[a-z]{1,2}(?![a-z]))){0,6})"
 )
-# A comma or a word between two of them.
+# A comma or a word between two numbers.
 _AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|&)(?![a-z])){1,2}[ ]?\#?"
 _list_of_orders = re.compile(rf"{_ORDER_ID}(?:{_AND}{_ORDER_ID})*").match
 _orders = re.compile(_ORDER_ID).finditer
-# Three would be the status in "POST /orders 201", and the mask of a shorter number would show it all.
+# At least four: three would be the status in "POST /orders 201", and a shorter number would be shown in full.
 _has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
-# "#86125" or "#JR08091" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3 or #AB12345F.
+# "#86125" or "#JR08091" alone; not TS#171…, &#64; or a colour such as #a1b2c3 or #AB12345F.
 _HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>[A-Z]{0,4}[0-9]{5,})(?![0-9A-Za-z\-])")
 
 _TRACKING_STEMS = (
@@ -190,22 +190,22 @@ _tracking_id = re.compile(
     r"[A-Za-z0-9]{1,64}(?:-[A-Za-z0-9]{1,40}){0,6}"
     r"(?:[ ](?:[0-9]{1,40}[A-Z]{0,3}|[A-Z]{1,3}[0-9]{0,40})(?![A-Za-z0-9])){0,16}"
 ).match
-# The beginnings of all these words, by their first letter; to look at the beginnings of words only is far faster.
+# The beginnings of all these words, grouped by first letter; checking only beginnings of words is far faster.
 _BEGINNINGS = "|".join(
     f"{first}(?:{'|'.join(stem[1:] for stem in stems)})"
     for first, stems in groupby(sorted((*_ORDER_STEMS, *_TRACKING_STEMS)), key=itemgetter(0))
 )
 _NO_LETTERS = r"[\x00-`{-\x7f]*+"
-# Text up to the next word that begins so.
+# Text up to the next word with one of these beginnings.
 _up_to_a_word = re.compile(rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*").match
-# One of the words, and what is between it and the number.
+# One of the words, and the filler between it and the number.
 _word = re.compile(
     rf"(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
     rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))"
 ).match
-# Five digits, or four among eight capitals or more.
+# Five digits, or four within eight or more capitals and digits.
 _is_tracking_id = re.compile(r"(?:[^0-9]*+[0-9]){5}|(?=[A-Z0-9]{8})(?:[A-Z]*[0-9]){4}").match
-# LaserShip's have too few digits in a row to be known as a long number: 1LSCXVE005BUEFX
+# LaserShip's numbers have too few digits in a row to match as a long number: 1LSCXVE005BUEFX
 _COURIER_NUMBER = re.compile(r"1(?<![0-9A-Za-z].)LS[0-9A-Z]{9,12}(?![0-9A-Za-z])")
 _URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`\0]+")
 _TRACKING_URL = re.compile(
@@ -217,7 +217,7 @@ _URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^
 
 
 def numbers_behind_words(text: str) -> list[Claim]:
-    """Mask tracking numbers behind "tracking", "parcel" …, and order numbers, one or a list, behind "order" …"""
+    """Mask tracking numbers after "tracking", "parcel" …, and order numbers, one or a list, after "order" …"""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals are one character and two in lower case
         lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
@@ -237,17 +237,17 @@ def numbers_behind_words(text: str) -> list[Claim]:
 
 
 def hash_numbers(text: str) -> list[Claim]:
-    """Mask `#86125`: how shops write an order."""
+    """Mask `#86125`, the way shops write an order."""
     return [(*found.span("id"), mask_order(found["id"])) for found in _HASH_NUMBER.finditer(text)]
 
 
 def courier_numbers(text: str) -> list[Claim]:
-    """Mask tracking numbers that show what they are."""
+    """Mask courier numbers that can be recognised by their format alone."""
     return [(*found.span(), FULL_MASK) for found in _COURIER_NUMBER.finditer(text)]
 
 
 def tracking_links(text: str) -> list[Claim]:
-    """Mask links to a courier's page of one parcel."""
+    """Mask links to a courier's page for one parcel."""
     claims: list[Claim] = []
     for found in _URL.finditer(text):
         link = found.group().rstrip(".,;:!?")
@@ -257,7 +257,7 @@ def tracking_links(text: str) -> list[Claim]:
 
 
 def _order_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
-    """Claim the order numbers from start on; where the list of them ends."""
+    """Claim the order numbers of a list that begins at `start`; return the end of the list."""
     found = _list_of_orders(lowered, start)
     if found is None:
         return start
@@ -270,7 +270,7 @@ def _order_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> 
 
 
 def _tracking_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
-    """Claim the tracking numbers from start on; where the last of them ends."""
+    """Claim the tracking numbers that begin at `start`; return the end of the last one."""
     end = start
     while (found := _tracking_id(text, start)) and _is_tracking_id(found.group()):
         end = found.end()
@@ -283,7 +283,7 @@ def _tracking_numbers(text: str, lowered: str, start: int, claims: list[Claim]) 
 
 
 def _apart(claims: list[Claim]) -> list[Claim]:
-    """The claims in order, without those that begin in another one."""
+    """Return the claims in order, without those that begin inside another one."""
     apart: list[Claim] = []
     end = 0
     for claim in sorted(claims):

@@ -1,7 +1,7 @@
-"""What a key says about its value: keys decide first.
+"""What a key says about its value.
 
-A key is split into words (`customerOrderId` → customer, order, id) and the words are looked up in the sets below.
-To teach the engine a new key, add its word here; words of credentials stand in credentials.py.
+A key is split into words (`customerOrderId` → customer, order, id), and the words are looked up in the sets below.
+To recognise a new key, add its word here; words for credentials are in credentials.py.
 """
 
 import re
@@ -12,9 +12,9 @@ from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, m
 
 
 class KeyKind(Enum):
-    """How the value under a key is treated: (name, is_sensitive, is_inherited).
+    """How the value of a key is treated: (name, is_sensitive, is_inherited).
 
-    The whole value of a sensitive key is masked. A container under an inherited one passes it on to everything in it.
+    The whole value of a sensitive key is masked. An inherited kind applies to everything inside a container.
     """
 
     PHONE = ("phone", True, True)
@@ -27,7 +27,7 @@ class KeyKind(Enum):
     ID = ("id", False, False)  # integers stay, text is scanned
     OTHER = ("other", False, False)  # everything is scanned
 
-    # Members are singletons; the hash of their names would be computed at every look-up.
+    # Members are singletons; Enum would hash the name at every look-up.
     __hash__ = object.__hash__
 
     def __init__(self, _name: str, is_sensitive: bool, is_inherited: bool) -> None:
@@ -35,7 +35,7 @@ class KeyKind(Enum):
         self.is_inherited = is_inherited
 
 
-# Where one of them stands, `name` is the name of whom it belongs to, however it is written.
+# Beside one of these, `name` is a person's name, however it is written.
 CONTACT = (KeyKind.PHONE, KeyKind.EMAIL)
 
 
@@ -48,7 +48,7 @@ _PHONE = _words(
     "móvil movil msisdn waid fax handy mobilephone cellphone cellular cellnumber mobilenumber mobileno mobiel "
     "telnumber telno telnr whatsappnumber celular"
 )
-# Words that begin so are phones in many languages: phoneNumber, Telefonnummer, téléphone, Handynummer, mobilnr.
+# Words with these beginnings are phones in many languages: phoneNumber, Telefonnummer, téléphone, Handynummer, mobilnr.
 _PHONE_BEGINNINGS = ("phonen", "telefo", "téléph", "handyn", "mobiln")
 _EMAIL = _words("email emails mail mailto emailaddress mailaddress correo courriel")
 _TRACKING = _words(
@@ -78,12 +78,12 @@ _PERSON = _words(
     "billing shipping delivery profile lead leads consumer receiver payer cardholder attendee passenger candidate "
     "candidates applicant applicants patients tenantuser"
 )
-# What a person's name may stand under without more words: {"patient": "Ann Lee"}.
+# Keys whose value may be a person's name, without more words: {"patient": "Ann Lee"}.
 _HOLDS_NAME = _words(
     "customer contact person user recipient sender client buyer shopper guest patient subscriber caller owner member "
     "employee lead consumer receiver payer cardholder attendee passenger candidate applicant agent assignee"
 )
-# What has a name and is nobody: {"product": {"name": "Blue Shirt"}}.
+# Things whose name is not a person's: {"product": {"name": "Blue Shirt"}}.
 _THINGS = _words(
     "product item tool function model template project company tenant organisation organization org queue table file "
     "event skill intent tag category plan feature channel service provider city country region store shop brand "
@@ -93,12 +93,12 @@ _THINGS = _words(
     "practice collection label attribute header schema database document page section site"
 )
 _NUMBER = _words("number numbers no nr num nbr id ids ref reference references code codes name key confirmation")
-# How DynamoDB writes the type of a value, and of one in it: {"order_id": {"S": "48213"}}.
+# DynamoDB's type of a value, and of a container: {"order_id": {"S": "48213"}}.
 _TYPES = _words("s n b ss ns bs")
 _CONTAINER_TYPES = frozenset({"M", "L"})
 _LINKS = _words("url urls link links href uri page")
 
-# The last word that says "about the thing", not "the thing".
+# Last words that describe an attribute of the thing rather than the thing itself.
 _DESCRIPTORS = _words(
     "status state verified type types count counts sort enabled disabled format valid validated carrier company "
     "provider template channel event events locale updated created sent at date time total currency required hint "
@@ -106,7 +106,7 @@ _DESCRIPTORS = _words(
     "messages by items history confirmed updates mode source reason preference version category kind app"
 )
 _ASIDE = _words("is has sort can allow allows num count requires should show hide use enable")
-# `display_order` is how a list is sorted.
+# `display_order` is the position in a list.
 _SORTING = _words("display render tab z")
 _NOT_PERSONAL_ADDRESS = _words("ip mac server bind host listen memory")
 _SAFE = _words(
@@ -120,24 +120,24 @@ _SAFE = _words(
 _PARTICLES = _words("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
 _has_inner_capital = re.compile(r"(?:Mc|Mac|De|Di|Du|La|Le|Van|O['’]|D['’]|L['’]|\w+-)\w")
 _SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
-# A name has no more than two digits in a row, or three behind a letter: address2, items[0].phone, phoneE164.
+# A name has at most two digits in a row, or three after a letter: address2, items[0].phone, phoneE164.
 _NAMEABLE = re.compile(
     r"[A-Za-zÀ-ÿ_$](?:[A-Za-zÀ-ÿ_ .\-/\[\]]|(?<![0-9])[0-9]{1,2}(?![0-9])|(?<=[A-Za-z])[0-9]{3}(?![0-9])){0,63}"
 )
-# What is remembered is forgotten all at once when it becomes too much.
+# These caches are cleared when they are full.
 _MAX_KNOWN = 512
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """Split a key into lower-case words; a key that is no name at all (a number, an address) has none."""
+    """Split a key into lower-case words; a key that is not a name (but a number, an address) has none."""
     return tuple(word.lower() for word in _SPLIT.findall(key)) if _NAMEABLE.fullmatch(key) else ()
 
 
 class KeyKinds(dict[object, KeyKind]):
-    """Key → kind, for the keys of containers that stand under one key and pass on one kind; filled as keys are met.
+    """A cache of key → kind, for containers under one parent key that pass on one kind; filled as keys are met.
 
-    A key can be personal data itself: only names are remembered, so a key that is here needs no masking. Those whose
-    value is not masked for their sake are in `harmless` too.
+    A key can be personal data itself. Only keys that look like names are cached, so a cached key needs no masking.
+    `harmless` are the cached keys that do not cause their value to be masked.
     """
 
     def __init__(self, parent: str, kind: KeyKind) -> None:
@@ -147,10 +147,10 @@ class KeyKinds(dict[object, KeyKind]):
         self._kind = kind
         self.inherited = kind if kind.is_inherited else KeyKind.OTHER
         self.harmless: set[str] = set()
-        self.inside: dict[object, KeyKinds] = {}  # those of objects under the keys that are known
+        self.inside: dict[object, KeyKinds] = {}  # the kinds of objects under cached keys
 
     def classify(self, key: str) -> KeyKind:
-        """The kind of a key, met before or not."""
+        """Return the kind of a key, cached or not."""
         known = self.get(key)
         if known is not None:
             return known
@@ -163,7 +163,7 @@ class KeyKinds(dict[object, KeyKind]):
         return kind
 
     def remember(self, key: str, kind: KeyKind) -> None:
-        """Take note of a key that holds no personal data, if it is a name."""
+        """Cache the kind of a key without personal data, if it looks like a name."""
         if _NAMEABLE.fullmatch(key):
             if len(self) >= _MAX_KNOWN:
                 self.clear()
@@ -174,8 +174,8 @@ class KeyKinds(dict[object, KeyKind]):
                 self.harmless.add(key)
 
     def kinds_inside(self, key: object, kind: KeyKind) -> "KeyKinds":
-        """The kinds in an object under a key of this kind."""
-        # What `name` names beside a phone is of another kind than elsewhere: it is not remembered.
+        """Return the kinds of keys in an object under a key of this kind."""
+        # `name` beside a phone has another kind than usual, which is not cached.
         is_usual = kind is self.get(key)
         found = self.inside.get(key) if is_usual else None
         if found is None:
@@ -185,11 +185,11 @@ class KeyKinds(dict[object, KeyKind]):
         return found
 
     def under(self, key: str) -> str:
-        """The key that says what stands in an object under this one: where DynamoDB's type is one, the key above it."""
+        """Return the key that classifies an object under this one: for one of DynamoDB's types, the key above it."""
         return self.parent if key in _CONTAINER_TYPES and self.parent else key
 
     def _describes(self, words: tuple[str, ...]) -> bool:
-        """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
+        """Return whether the key only describes a phone or an email: {"phone": {"number": …, "country": …}}."""
         return bool(words) and words[-1] in _DESCRIPTORS and self.inherited is not KeyKind.PERSONAL
 
 
@@ -197,7 +197,7 @@ _kinds: dict[tuple[str, KeyKind], KeyKinds] = {}
 
 
 def key_kinds(parent: str = "", kind: KeyKind = KeyKind.OTHER) -> KeyKinds:
-    """The classification of keys in a container under the key `parent`, which has that kind and may pass it on."""
+    """Return the kinds of keys in a container under the key `parent`; `kind` is the parent's and may be inherited."""
     found = _kinds.get((parent, kind))
     if found is None:
         found = KeyKinds(parent, kind)
@@ -285,14 +285,14 @@ def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[
 
 
 def _may_be_name(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
-    """Whether a person's name may stand under a key: `name` but of a thing, and what people are called by."""
+    """Return whether the value may be a person's name: `name`, unless of a thing, and words for people."""
     if words == ("name",):
         return not any(word in _THINGS or word.removesuffix("s") in _THINGS for word in around)
     return len(words) == 1 and words[0] in _HOLDS_NAME
 
 
 def looks_like_name(text: str) -> bool:
-    """Whether text is written as a person's name is: up to five words that begin with a capital, and nothing else."""
+    """Return whether text looks like a person's name: up to five words, each capitalised but for particles."""
     words = text.split()
     if not 0 < len(words) <= 5 or len(text) > 80:
         return False
@@ -305,10 +305,10 @@ def looks_like_name(text: str) -> bool:
             if word not in _PARTICLES:
                 return False
         elif letters.isupper() and len(letters) > 1:
-            # One word in capitals is a constant; in scripts without capitals no word is.
+            # A single word in capitals is a constant; scripts without capitals do not get here.
             capitals += len(words) > 1
         else:
-            # An inner capital is one of a name in code (but McCoy, DeVito, D'Angelo).
+            # An inner capital means an identifier in code (but McCoy, DeVito, D'Angelo).
             inner = sum(char.isupper() for char in letters[1:])
             if inner > 1 or (inner and not _has_inner_capital.match(word)):
                 return False
@@ -330,14 +330,14 @@ _LONGEST_ORDER = 64
 _ORDER_KIND = KeyKind.ORDER
 
 
-# `order` is also how a list is sorted.
+# `order` can also be the direction of sorting.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
 
 
 def mask_value(kind: KeyKind, value: str) -> str:
-    """The mask of a value whose key is sensitive; masks and empty values stay."""
+    """Return the mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
-    # Most are no mask, as their first character tells.
+    # The first character rules out most masks cheaply.
     if not plain or (plain[0] == "*" and is_mask(plain)) or (kind is _ORDER_KIND and plain.lower() in _NOT_ORDERS):
         return value
     mask = _MASKS.get(kind)
@@ -358,5 +358,5 @@ def _order_mask(plain: str) -> str:
     return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
 
 
-# What of a value survives, by the kind of its key; of one whose kind is not here, nothing.
+# Masks that keep a part of the value, by the kind of its key; other kinds are masked in full.
 _MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: _email_mask, KeyKind.ORDER: _order_mask}

@@ -1,6 +1,6 @@
-"""The masks, the functions that turn one value into its mask, and what a rule returns: where it puts which mask.
+"""Masks, the functions that mask one value, and the type of a rule's result.
 
-A mask masks to itself, so that text can pass through redaction any number of times.
+A mask masks to itself, so that text can be redacted any number of times.
 """
 
 import hashlib
@@ -9,21 +9,21 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-# Stands for text that an earlier rule has explained; no rule matches it.
+# Replaces text that an earlier rule has claimed; no rule matches it.
 BLANK = "\0"
 
-# Start, end, and the mask that is put there; None keeps what is there. A plain tuple, because thousands are made.
+# Start, end, and the mask to put there; None keeps the text. A plain tuple, because thousands are made.
 Claim = tuple[int, int, str | None]
 Rule = Callable[[str], Sequence[Claim]]
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, as a set to look words up in."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 def holds_any(text: str, pieces: Sequence[str]) -> bool:
-    """Whether one of the pieces stands in text. A loop, because any() over them takes twice as long."""
+    """Return whether text contains one of the pieces. A loop, because any() over them takes twice as long."""
     for piece in pieces:  # noqa: SIM110
         if piece in text:
             return True
@@ -31,7 +31,7 @@ def holds_any(text: str, pieces: Sequence[str]) -> bool:
 
 
 def blank(text: str, claims: Sequence[Claim]) -> str:
-    """Text of the same length in which claimed stretches can no longer match; claims are in order."""
+    """Return text of the same length in which claimed spans can no longer match; claims are in order."""
     if len(claims) == 1:
         start, end, _ = claims[0]
         return f"{text[:start]}{BLANK * (end - start)}{text[end:]}"
@@ -55,7 +55,7 @@ MAX_PHONE_DIGITS = 15
 _PSEUDONYM_HEX = 16
 ELLIPSIS = "…"
 
-# Longest first: the short mask is the beginning of every other one.
+# Longest first: the short mask is a prefix of every other one.
 MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
 _PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
 NOT_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
@@ -63,17 +63,17 @@ _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
 
 
 def is_mask(text: str) -> bool:
-    """Whether text is one of our masks and nothing else."""
+    """Return whether text is exactly one mask."""
     return text[:3] == FULL_MASK and MASK.fullmatch(text) is not None
 
 
 def existing_masks(text: str) -> list[Claim]:
-    """Keep what is masked already."""
+    """Claim existing masks, to keep them."""
     return [(*found.span(), None) for found in MASK.finditer(text)]
 
 
 def digits_of(text: str) -> str:
-    """The decimal digits of text, of any script, as ASCII digits."""
+    """Return the decimal digits of text, in any script, as ASCII digits."""
     if text.isascii():
         return text.encode().translate(None, NOT_DIGITS).decode()
     return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
@@ -87,14 +87,14 @@ def mask_phone(value: str) -> str:
 
 
 def mask_phone_digits(digits: str) -> str:
-    """The mask of a phone number that is nothing but its digits."""
+    """Return the mask of a phone number given as digits only; `***` unless there are 5 to 15."""
     if not MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS:
         return FULL_MASK
     return PHONE_PREFIX + digits[-KEPT_TAIL:]
 
 
 def mask_email(value: str) -> str:
-    """Return the email mask; an empty value stays empty. Not even the domain survives."""
+    """Return the email mask, which does not show the domain; an empty value stays empty."""
     return EMAIL_MASK if value else ""
 
 
@@ -108,7 +108,7 @@ def mask_order(value: str) -> str:
 
 
 def mask_identifier(value: object) -> str:
-    """Mask a recipient: a phone number, an email address, or drifted junk (`***`). None and "" give ""."""
+    """Mask a recipient as a phone number or an email address, and anything else as `***`. None and "" give ""."""
     if value is None or value == "":
         return ""
     text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
@@ -123,7 +123,7 @@ def mask_identifier(value: object) -> str:
 
 
 def pseudonym(value: str, key: bytes) -> str:
-    """Return the first 16 hex digits of HMAC-SHA-256(key, value): the same person is matched, nobody is guessed.
+    """Return the first 16 hex digits of HMAC-SHA-256(key, value): equal values match, and the value cannot be guessed.
 
     Raises ValueError on an empty key, because the plain digest of a phone number can be brute-forced.
     """
@@ -133,13 +133,13 @@ def pseudonym(value: str, key: bytes) -> str:
 
 
 def cut(redacted: str, length: int) -> str:
-    """At most length characters of redacted text, the ellipsis included; a mask is kept whole or left out."""
+    """Return at most `length` characters of redacted text, ellipsis included; a mask is kept whole or left out."""
     if len(redacted) <= length:
         return redacted
     if length < 1:
         return ""
     end = length - len(ELLIPSIS)
-    # No mask is longer than this, so none that the cut goes through begins earlier.
+    # No mask is longer than this, so one that crosses the cut cannot begin earlier.
     longest = len("***-***-0000")
     for found in MASK.finditer(redacted, max(0, end - longest)):
         if found.start() >= end:

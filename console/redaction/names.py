@@ -1,4 +1,4 @@
-"""The name of somebody who is known by name: where a text says it, it is masked."""
+"""Masking of the names of known people in any text."""
 
 import dataclasses
 import re
@@ -12,7 +12,7 @@ from console.redaction.text import Decoded, may_be_encoded
 
 T = TypeVar("T")
 
-# Names that are words too, and those of two letters, are masked where they have a capital: "Will will call".
+# Names that are also words, and names of two letters, are masked only with a capital: "Will will call".
 _WORDS = word_set(
     "will mark rose grace hope bill drew chase summer april june faith dawn jack rich frank grant dean dale glen cliff "
     "lance chip pierce lily daisy ruby pearl crystal amber hazel olive violet autumn melody harmony angel christian "
@@ -23,7 +23,7 @@ _WORDS = word_set(
     "tin mai per pia mia las los der den the and not ein"
 )
 _CAPITALS_UP_TO = 2
-# What stands in a field of names and names nobody.
+# Values of name fields that name nobody.
 _NOBODY = word_set(
     "customer client user guest unknown none null test there friend sir madam miss mister name first last whatsapp "
     "anonymous undefined contact recipient patient caller n/a"
@@ -33,19 +33,19 @@ _MAX_PARTS = 6
 _PARTS = re.compile(r"[^\W\d_]+")
 _MARKS = r"[\u0300-\u036f]*+"
 _BETWEEN = r"[\s.'’ʼ`_\-]{0,3}+"
-# Letters that no decomposition leads to the plain one.
+# Letters that Unicode does not decompose to the plain one.
 _PLAIN = str.maketrans("øłđħıŧØŁĐĦŦ", "oldhitOLDHT")
-# Scripts that write without spaces: a name has no other edges than its own.
+# Scripts written without spaces, where a name has no word boundaries.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MAX_DEPTH = 64
 
 
 def without_names(value: T, names: tuple[str, ...]) -> T:
-    """The value, already redacted, with these names masked in every text in it; one of the same shape.
+    """Return an already redacted value of the same shape, with these names masked in every text in it.
 
-    A text, or any mapping, list, tuple or dataclass of them, keys included. Names are found as whole words, whatever
-    their case, accents and coding, apart or together; those of one letter never, and those that are words of a language
-    only with a capital. Masks stay; a second call changes nothing.
+    The value is a text, or any mapping, list, tuple or dataclass of texts; mapping keys are masked too. Names match as
+    whole words, whatever their case, accents and encoding, separate or joined; names of one letter never match, and
+    names that are also words match only with a capital. Masks stay; a second call changes nothing.
     """
     pattern = _pattern(names)
     return value if pattern is None else _walk(value, pattern, 0)
@@ -85,13 +85,13 @@ def _masked(text: str, pattern: re.Pattern[str]) -> str:
 
 @lru_cache(maxsize=65536)
 def _fold(char: str) -> str:
-    """A letter without its accents, in its own case; always one character."""
+    """Return a letter without its accents, in its own case; always one character."""
     letters = unicodedata.normalize("NFD", char.translate(_PLAIN))
-    # Hangul falls apart into letters.
+    # Hangul decomposes into letters, not accents.
     return letters[0] if all(map(unicodedata.combining, letters[1:])) else char
 
 
-# Few: names are personal data, and a page is about one person or some dozens.
+# A small cache: names are personal data, and a page is about one person or some dozens.
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     whole = [parts for name in names if (parts := _parts_of(name))]
@@ -101,7 +101,7 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
         forms.update((part,) for part in parts if len(part) >= _SHORTEST_PART)
     # anna.schmidt, schmidtanna
     forms |= {first + second for first in whole for second in whole if first is not second}
-    # The longest first: Anna Schmidt before Anna.
+    # Longest first: Anna Schmidt before Anna.
     written = [
         _written(form) for form in sorted(forms, key=lambda form: -sum(map(len, form))) if len("".join(form)) > 1
     ]
@@ -117,7 +117,7 @@ def _parts_of(name: str) -> tuple[str, ...]:
 
 
 def _written(parts: tuple[str, ...]) -> str:
-    """The pattern of a name in text that is folded."""
+    """Return the pattern that matches a name in folded text."""
     letters = "".join(parts)
     is_word = len(parts) == 1 and (len(letters) <= _CAPITALS_UP_TO or letters.lower() in _WORDS)
     pattern = _BETWEEN.join(

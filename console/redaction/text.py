@@ -1,8 +1,8 @@
-"""Redaction of one piece of plain text: decoded before matching, then read by the rules, in their order.
+"""Redaction of one piece of plain text: it is decoded, then matched by the rules in order.
 
 Rules match a decoded copy of the text, in which `%40`, `&#64;`, `\\u0040`, full-width and Arabic digits, no-break
-spaces and dashes look like what they mean. A map leads each decoded position back to the original text, where the
-mask is put, so that everything around it keeps its bytes.
+spaces and dashes are replaced by what they mean. A map leads each decoded position back to the original text, where
+the mask is put, so that everything around it keeps its bytes.
 """
 
 import html
@@ -63,12 +63,12 @@ _URL_BYTE = re.compile(r"%(?:25){0,8}([0-9A-Fa-f]{2})")
 
 
 def may_be_encoded(text: str) -> bool:
-    """Whether text can mean something else than its characters say."""
+    """Return whether text may contain escapes or non-ASCII characters that need decoding."""
     return not text.isascii() or "%" in text or "\\" in text or "&" in text
 
 
 class _Folds(dict[int, int]):
-    """Code point → the ASCII one that it stands for; filled as text is met."""
+    """A map of each code point to its ASCII equivalent, filled as text is met."""
 
     def __missing__(self, code: int) -> int:
         folded = self[code] = self._fold(chr(code)) if code > 127 else code
@@ -93,7 +93,7 @@ _FOLDS = _Folds()
 
 
 class Decoded:
-    """A decoded text and the way back from its positions to those of the original."""
+    """A decoded text, with a map from its positions to those of the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -103,14 +103,14 @@ class Decoded:
                 break
 
     def original_start(self, position: int) -> int:
-        """Where in the original the decoded character at position begins."""
+        """Return where the decoded character at position begins in the original."""
         for decoded_at, original_at in reversed(self._rounds):
             piece = bisect_right(decoded_at, position) - 1
             position = original_at[piece] + position - decoded_at[piece]
         return position
 
     def original_end(self, position: int) -> int:
-        """Where in the original the decoded text before position ends; characters dropped after it stay outside."""
+        """Return where the decoded text before position ends in the original, without characters dropped after it."""
         for decoded_at, original_at in reversed(self._rounds):
             piece = bisect_left(decoded_at, position)
             if piece == len(decoded_at) or decoded_at[piece] != position:
@@ -126,7 +126,7 @@ class Decoded:
         for match in _ENCODED.finditer(source):
             before, char = source[end : match.start()], _decoded_char(match)
             length += len(before)
-            # One entry where the escape starts, one where plain text goes on.
+            # One entry at the start of the escape, one where plain text continues.
             decoded_at += (length, length + len(char))
             original_at += (match.start(), match.end())
             pieces += (before, char)
@@ -155,31 +155,31 @@ def _decoded_char(match: re.Match[str]) -> str:
     return chr(int(value, 16))
 
 
-# --- Identifiers that show what they are ------------------------------------------------------------------------------
+# --- Identifiers recognised by their format ---------------------------------------------------------------------------
 
 # `wamid.` and base64 of a phone number; some systems drop the prefix.
 _WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
 # Letters of every script, with the vowel signs and accents that `\w` leaves out.
 _WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f"
 _ATOM = rf"[{_WORD}.+\-]"
-# Allowed in a local part, and seldom there.
+# Allowed in a local part, but rare.
 _ODD = "~{|}`*^!$%&#?"
 _DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s@\0]{{1,64}}(?:\]|(?=\s)|\Z)|\Z))+")
 # Read backwards from the @, so that text without one costs nothing.
 _LOCAL_BACKWARDS = re.compile(
-    # user+mailbox/department=shipping: a slash or an equals sign only behind a plus
+    # user+mailbox/department=shipping: a slash or an equals sign only before a plus
     rf"(?:{_ATOM}{{1,64}}[/=]){{1,3}}{_ATOM}{{0,64}}\+{_ATOM}{{1,64}}"
-    # james.smith, o'brien, jo!sales: what an address may have and seldom parts two words
+    # james.smith, o'brien, jo!sales: rare but allowed characters between words
     rf"|{_ATOM}{{1,256}}(?:['’!$^`~*]{_ATOM}{{1,64}}){{0,3}}"
     # "james smith"
     r"|\"{1,3}(?! )[^\"@\n\0]{1,64}(?<! )\""
-    # {jo~}, or a quote that was opened before the text was cut: no local part of an address unless a host is behind
+    # {jo~}, or a quote opened before the text was cut: a local part only if a host follows
     rf"|(?P<odd>[{_ODD}](?=[{_ODD}='.+\-]*+\w)[{_WORD}{_ODD}='.+\-]{{1,64}}|\"{{1,3}})"
 )
 _LONGEST_LOCAL = 256
-# The rest of a phone number of which the last group stands before the @.
+# The rest of a phone number whose last group is before the @.
 _GROUPS_BACKWARDS = re.compile(r"(?:[ .\-/()]{1,3}[0-9]{1,5}){1,5}\+")
-# Whatever is behind it: a digit there can be another word that only invisible characters part from it.
+# Regardless of what follows: a digit there can be another word, separated only by invisible characters.
 _IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 # The platform's own prefixes, or three named segments, and then a number.
 _CONVERSATION = re.compile(
@@ -194,12 +194,12 @@ is_conversation_id = re.compile(
 
 
 def whatsapp_ids(text: str) -> list[Claim]:
-    """Mask WhatsApp message ids, which hold the phone number in base64."""
+    """Mask WhatsApp message ids, which contain the phone number in base64."""
     return [(*found.span(), FULL_MASK) for found in _WAMID.finditer(text)]
 
 
 def emails(text: str) -> list[Claim]:
-    """Mask email addresses, chat ids (`447…@c.us`) and addresses that a cut has left without a domain."""
+    """Mask email addresses, chat ids (`447…@c.us`) and addresses whose domain was cut off."""
     claims: list[Claim] = []
     floor = ended = 0
     while (at := text.find("@", floor)) >= 0:
@@ -224,13 +224,13 @@ def emails(text: str) -> list[Claim]:
 
 
 def _is_host(domain: str) -> bool:
-    """Whether what begins with an @ is a host or was cut off, rather than a version or an amount."""
+    """Return whether text after an @ is a host or was cut off, rather than a version or an amount."""
     name = domain.strip("@")
     return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.search(domain))
 
 
 def conversation_ids(text: str) -> list[Claim]:
-    """In a conversation id mask the phone number, keep the segments before it."""
+    """Mask the phone number in a conversation id, and keep the segments before it."""
     if text.count("#") < 2:
         return []
     claims: list[Claim] = []
@@ -246,8 +246,8 @@ def conversation_ids(text: str) -> list[Claim]:
 
 # --- The rules --------------------------------------------------------------------------------------------------------
 
-# In their order: each claims what it explains, and what one has claimed the next cannot see. With each rule
-# stand the signs without any of which it finds nothing; a rule without signs is always asked.
+# In order: each rule claims what it recognises, and later rules cannot see what is claimed. Each rule has its signs:
+# without any of them in the text it cannot match. A rule without signs always runs.
 WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (existing_masks, ("***",)),
     (credentials, (*BEGINNINGS, "=")),
@@ -263,7 +263,7 @@ NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (conversation_ids, ("#",)),
     (named_identifiers, NAMED_SIGNS),
     (harmless_shapes, ()),
-    # A date is no order number, but what looks like an epoch can be one.
+    # A date is not an order number, but an order number can look like an epoch.
     (numbers_behind_words, ()),
     (epochs, ()),
     (hash_numbers, ("#",)),
@@ -273,7 +273,7 @@ _SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) f
 
 # The shortest number that is masked has four digits.
 _FEWEST_DIGITS = 4
-# A mask, the sign of a field behind it, and words between them or none.
+# A mask followed by the sign of a field, with or without words between them.
 _has_key_at_mask = re.compile(r"\*(?!\*)[ ]?(?:[\w.\-]{1,64}+(?:[ ]\w{1,8}+)?)?[\"']?[ ]?[=:]").search
 _ROUNDS = 4
 
@@ -284,25 +284,25 @@ def redact_text(text: str) -> str:
 
 
 def kind_of_key(kinds: KeyKinds, key: str) -> tuple[KeyKind, str]:
-    """The kind of a key that is not known yet, and the key redacted; from then on it is known, if it is harmless."""
+    """Return the kind of an unknown key, and the redacted key; a key that needs no masking is cached."""
     kind, redacted = kinds.classify(key), redact_text(key)
     if redacted == key:
         kinds.remember(key, kind)
     elif not kind.is_sensitive:
-        # What the key said of its value is gone with it.
+        # The words that classified the value are masked, so classify what is left.
         kind = kinds.classify(redacted)
     return kind, redacted
 
 
 def redact_suspicious(text: str) -> str:
-    """Mask personal data in text that is known to be no harmless shape, and not to be without anything suspicious."""
+    """Mask personal data in text that may contain some, as `is_plain_text` found."""
     if text.isdigit() and text.isascii():
         return lone_number(text)
     known = is_conversation_id(text) if text.startswith("ci-") else None
     if known:
         return text[: known.start("phone")] + mask_phone(known["phone"])
     for _ in range(_ROUNDS):
-        # What one round has masked can bring the words around it nearer to a number, so ask again until it rests.
+        # A mask can bring a word closer to a number, so repeat until nothing changes.
         redacted, is_final = _read(text)
         if is_final or redacted == text:
             return redacted
@@ -311,9 +311,9 @@ def redact_suspicious(text: str) -> str:
 
 
 def _read(text: str) -> tuple[str, bool]:
-    """Redact once; also whether reading the redacted text again can find nothing more."""
+    """Redact once; also return whether another round can find nothing more."""
     decoded = Decoded(text) if may_be_encoded(text) else None
-    # A tab parts what a space does; a space in its place leaves every position as it was.
+    # A tab separates as a space does, and a space in its place keeps all positions.
     rest = (decoded.text if decoded else text).replace("\t", " ")
     word_rules, number_rules = _rules_for(frozenset([sign for sign in _SIGNS if sign in rest]))
     claims: list[Claim] = []
@@ -335,7 +335,7 @@ def _read(text: str) -> tuple[str, bool]:
     redacted = _with_masks(text, masked, decoded)
     if is_mask(redacted):
         return redacted, True
-    # Enough digits stayed for a number that a word has moved nearer to, or what is between masks is still encoded.
+    # Enough digits are left for a number that a word has moved closer to, or text between masks is still encoded.
     if has_numbers or (decoded and decoded.text != text):
         return redacted, False
     return redacted, _is_final(redacted, claims, len(masked) < len(claims))
@@ -343,7 +343,7 @@ def _read(text: str) -> tuple[str, bool]:
 
 @lru_cache(maxsize=512)
 def _rules_for(signs: frozenset[str]) -> tuple[list[Rule], list[Rule]]:
-    """The rules that can find something in text that has these signs and no others."""
+    """Return the rules that can match in text with exactly these signs."""
     return (
         [rule for rule, needed in WORD_RULES if not needed or signs.intersection(needed)],
         [rule for rule, needed in NUMBER_RULES if not needed or signs.intersection(needed)],
@@ -351,7 +351,7 @@ def _rules_for(signs: frozenset[str]) -> tuple[list[Rule], list[Rule]]:
 
 
 def _with_masks(original: str, claims: list[Claim], decoded: Decoded | None) -> str:
-    """The original text with the masks in place; of claims in each other the outermost counts."""
+    """Return the original text with the masks in place; of nested claims the outermost applies."""
     if len(claims) > 1:
         claims.sort(key=_outermost_first)
     pieces: list[str] = []
@@ -369,10 +369,10 @@ def _with_masks(original: str, claims: list[Claim], decoded: Decoded | None) -> 
 
 
 def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool:
-    """Whether reading the redacted text again can find nothing more, as far as words go.
+    """Return whether words can cause no further match in the redacted text.
 
-    It could where two masks have met, where a credential has come to end at a mask, where a field's value or key ends
-    elsewhere once there are masks, or where a phone word has moved nearer to what was kept.
+    They can where two masks have met, where a credential now ends at a mask, where masks move the end of a field's key
+    or value, or where a phone word is now closer to a number that was kept.
     """
     if "****" in redacted:
         return False

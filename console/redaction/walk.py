@@ -1,7 +1,7 @@
-"""A walk over the tokens of JSON text that is cut off, stands in other text, or is written in an unusual way.
+"""A walk over the tokens of JSON text that is cut off, inside other text, or unusually written.
 
-The text is rewritten in place, so that spacing, escapes, numbers and double keys stay as they were, and a document that
-ends in the middle is walked like a whole one.
+The text is rewritten in place, so that spacing, escapes, numbers and duplicate keys stay as they were, and a document
+that is cut off is walked like a whole one.
 """
 
 import json
@@ -20,16 +20,16 @@ from console.redaction.shapes import (
 )
 from console.redaction.text import kind_of_key, redact_text
 
-# The groups of TOKEN, by what was found. A member is a key with its value, all in one token, as most are.
+# The groups of TOKEN, by what matched. A member is a key with its value in one token, as most are.
 KEY = 1
 MEMBER_PLAIN = 2  # a value that no rule could mask unless its key is sensitive
 MEMBER_STRING = 3
 MEMBER_MARK = 4
 MEMBER_BARE = 5
-STRING, CLOSING_QUOTE, COLON = 6, 7, 8  # a string, whole where it has a closing quote, a key where a colon is behind
+STRING, CLOSING_QUOTE, COLON = 6, 7, 8  # a string: complete if it has a closing quote, a key if a colon follows
 MARK = 9
 BARE = 10  # a number or a literal
-OTHER = 11  # what is no JSON
+OTHER = 11  # not JSON
 
 TOKEN = re.compile(
     rf"""
@@ -58,14 +58,14 @@ CUT_LITERAL = re.compile(r"t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|-?[0-9]++(?:\.|
 _OTHER, _NAME, _PERSONAL = KeyKind.OTHER, KeyKind.NAME, KeyKind.PERSONAL
 # An array has no keys; a key in it is malformed and scanned like one of an unknown object.
 _NO_KEYS = KeyKinds("", KeyKind.OTHER)
-# Brackets in brackets; what is deeper is read as plain text.
+# Nested brackets; deeper text is redacted as plain text.
 _MAX_DEPTH = 200
-# The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
+# The last word of a truncated string may be the beginning of a phone number or an address, unless it is a date.
 _CUT_WORD = re.compile(
     r"(?<![^\s*])(?!(?:19|20)[0-9]{2}-)[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){4,5}[ .\-/()]{0,3}\Z"
     # What looks like an epoch may be the beginning of a longer number.
     r"|(?<![^\s*])1[4-9][0-9]{8,17}\Z"
-    # Only a word that the text ends with is looked into: a customer may send a hundred thousand @.
+    # Match only a word at the end of the text: a customer may send a hundred thousand @.
     r"|(?<!\S)(?=[^\s*]*+\Z)[^\s*]*(?:@|%40)[^\s*]*+\Z"
 )
 
@@ -75,7 +75,7 @@ _encode, _encode_to_ascii = json.JSONEncoder(ensure_ascii=False).encode, json.JS
 
 
 def redact_number(written: str, kind: KeyKind) -> str:
-    """Mask a number, given as text, whose key has this kind; a number that may stay is returned as it is."""
+    """Mask a number, given as text, whose key has this kind; return a number that may stay as it is."""
     if kind.is_sensitive:
         return mask_value(kind, written)
     if kind is KeyKind.SAFE or (kind is KeyKind.ID and written.lstrip("-").isdigit()) or is_whole_number(written):
@@ -89,14 +89,14 @@ class NotJsonError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """An open object or array, and the key and kind of the value that comes next in it."""
+    """An open object or array, and the key and kind of its next value."""
 
     kinds: KeyKinds
     is_object: bool
     key: str = ""
     kind: KeyKind = KeyKind.OTHER
     has_contact: bool = False
-    # The pieces that hold what `name` says, and the mask of each, should a phone or an email come after it.
+    # The pieces with a value of `name`, and the mask of each, in case a phone or an email follows.
     names: list[tuple[int, str]] | None = None
 
 
@@ -114,7 +114,7 @@ class Walk:
         self._escape = _escape_to_ascii if text.isascii() else _escape
 
     def run(self) -> None:
-        """Walk; raises NotJsonError where the text is no JSON."""
+        """Walk the document. Raises `NotJsonError` if the text is not JSON."""
         harmless = self._frame.kinds.harmless
         for token in TOKEN.finditer(self.text, self.end):
             group = token.lastindex
@@ -137,7 +137,7 @@ class Walk:
         self.pieces.append(self.text[self._copied : self.end])
 
     def _rare(self, token: re.Match[str], group: int | None) -> None:
-        """Elements of arrays, members whose key is sensitive or new, and what is not in the usual form or cut off."""
+        """Handle elements of arrays, members with a sensitive or new key, and unusual or truncated text."""
         if group == MEMBER_PLAIN:
             self._plain_member(token, self._key(token, KEY))
         elif group == MEMBER_BARE:
@@ -160,7 +160,7 @@ class Walk:
         self._copied = end
 
     def _bracket(self, mark: str) -> bool:
-        """Open or close an object or array; whether the document ends here."""
+        """Open or close an object or array; return whether the document ends here."""
         if mark in "{[":
             if len(self._frames) >= _MAX_DEPTH:
                 raise NotJsonError
@@ -173,7 +173,7 @@ class Walk:
         return not self._frames
 
     def _key(self, token: re.Match[str], group: int) -> KeyKind:
-        """Take note of a key, and mask it; the kind of its value."""
+        """Set the current key, masked if necessary; return the kind of its value."""
         frame = self._frame
         frame.key = key = _unescaped(token[group])
         kind = frame.kinds.get(key)
@@ -203,7 +203,7 @@ class Walk:
             self._put(token, MEMBER_PLAIN, f'"{redacted}"')
 
     def _maybe_name(self, token: re.Match[str], group: int, shown: str, mask: str) -> None:
-        """Put what `name` says as a piece of its own, which a phone or an email after it has masked."""
+        """Write the value of `name` as a separate piece, which a phone or an email after it can replace with a mask."""
         if self._frame.key == "name":
             self._put(token, group, shown)
             if self._frame.names is None:
@@ -221,7 +221,7 @@ class Walk:
             redacted = value if is_plain_text(value) else self._redact_string(value, kind)
         if is_cut:
             redacted = _CUT_WORD.sub(FULL_MASK, redacted)
-        # A mask needs no escapes.
+        # A mask needs no escaping.
         shown = raw if redacted == value else redacted if kind.is_sensitive else self._escape(redacted)
         if kind is _NAME and self._frame.key == "name":
             self._maybe_name(token, group, shown, self._escape(mask_value(_PERSONAL, value)))
@@ -229,7 +229,7 @@ class Walk:
             self._put(token, group, shown)
 
     def _is_key_position(self, start: int) -> bool:
-        """Whether a string that has no colon behind is a key that was cut off before it."""
+        """Return whether a string without a colon after it is a key that was cut off before the colon."""
         before = start - 1
         while self.text[before].isspace():
             before -= 1
@@ -253,7 +253,7 @@ class Walk:
 
 
 def _opened(is_object: bool, above: _Frame | None) -> _Frame:
-    """The frame of an object or array that stands in the frame above."""
+    """Return the frame of an object or array inside the frame above."""
     if above is None:
         return _Frame(_NO_KEYS, is_object)
     if is_object and above.is_object:
@@ -270,12 +270,12 @@ def _unescaped(raw: str) -> str:
     try:
         return str(_decode(f'"{raw}"')[0])
     except ValueError:
-        # Not valid JSON, or cut inside an escape: the rules decode it themselves.
+        # Not valid JSON, or cut inside an escape: the text rules decode it themselves.
         return raw
 
 
 def _escape(value: str) -> str:
-    """The inside of a JSON string."""
+    """Return the text escaped for the inside of a JSON string."""
     return _encode(value)[1:-1]
 
 

@@ -1,6 +1,6 @@
-"""Calls of DynamoDB: the names of tables, what one request may spend, and the errors that calls can raise.
+"""DynamoDB calls: table names, the budget of a request, and translation of errors.
 
-A `Budget` lives in a context variable for the length of a request (or command). Every call of the shared client is
+A `Budget` is in a context variable for the length of a request (or command). Every call of the shared client is
 checked against its deadline and noted in it; threads started by `parallel` share it.
 """
 
@@ -40,17 +40,17 @@ T = TypeVar("T")
 
 
 def table_name(key: str) -> str:
-    """The name of a table in this environment: `TABLE_<KEY>` if set, else `<base>-<environment>`."""
+    """Return the name of a table in this environment: `TABLE_<KEY>` if set, else `<base>-<environment>`."""
     spec = TABLES[key]
     return settings.TABLE_NAMES.get(key) or f"{spec.base}-{settings.CONSOLE_ENV}"
 
 
 def key_of(name: str) -> str:
-    """The key of a table by its name in this environment, or the empty string."""
+    """Return the key of a table by its name in this environment, or ""."""
     return next((key for key in TABLES if table_name(key) == name), "")
 
 
-# --- What calls may spend, and spent ----------------------------------------------------------------------------------
+# --- Budgets and costs ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +63,27 @@ class Call:
     units: float
     ms: float
     failed: bool
-    # Attempts after the first one, and those that DynamoDB refused because of its rate limits.
+    # Attempts after the first one, and attempts that DynamoDB throttled.
     retries: int = 0
     throttles: int = 0
 
 
 @dataclass(slots=True)
 class Budget:
-    """Deadline (monotonic seconds, None for none), the calls made so far, and whether one was refused for it."""
+    """A deadline (monotonic seconds, None for none), the calls made so far, and whether the deadline refused one."""
 
     deadline: float | None = None
     calls: list[Call] = field(default_factory=list)
     is_missed: bool = False
 
     def remaining(self) -> float:
-        """Seconds left; infinity without a deadline."""
+        """Return the seconds left; infinity without a deadline."""
         return float("inf") if self.deadline is None else self.deadline - time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCost:
-    """What a finished request cost: shown on the system page. `route` is the URL pattern, never the URL."""
+    """The cost of a finished request, for the system page. `route` is the URL pattern, never the URL."""
 
     route: str
     calls: int
@@ -97,13 +97,13 @@ recent_costs: deque[RequestCost] = deque(maxlen=50)
 
 
 def current_budget() -> Budget | None:
-    """The budget of this request, if one was opened."""
+    """Return the budget of this request, if one was opened."""
     return _budget.get()
 
 
 @contextmanager
 def budget(seconds: float | None) -> Iterator[Budget]:
-    """Open a budget of so many seconds (None: no deadline, calls are only noted)."""
+    """Open a budget with a deadline in `seconds` (None: no deadline, calls are only noted)."""
     opened = Budget(None if seconds is None else time.monotonic() + seconds)
     token = _budget.set(opened)
     try:
@@ -114,7 +114,7 @@ def budget(seconds: float | None) -> Iterator[Budget]:
 
 @contextmanager
 def stopped_clock() -> Iterator[None]:
-    """What is done within counts against no deadline: it waits for something other than DynamoDB."""
+    """Extend the deadline by the time spent inside: it waits for something other than DynamoDB."""
     started = time.monotonic()
     try:
         yield
@@ -124,7 +124,7 @@ def stopped_clock() -> Iterator[None]:
 
 
 def check_deadline() -> None:
-    """Refuse to start an attempt that might not end before the deadline. Raises `StoreUnavailable`."""
+    """Raise `StoreUnavailable` if an attempt might not end before the deadline."""
     opened = _budget.get()
     if opened is None:
         return
@@ -140,15 +140,15 @@ _pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix=_PREFIX)
 
 
 def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
-    """Start `work` on the shared pool with this request's budget; its result or error comes from `.result()`."""
+    """Start `work` on the shared pool with this request's budget; return its future."""
     return _pool.submit(contextvars.copy_context().run, work, *args, **kwargs)
 
 
 @contextmanager
 def beside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Future[T]]":
-    """Run `work` on the shared pool beside the block, which may call `parallel`: it has ended when the block is left.
+    """Run `work` on the shared pool during the block, which may call `parallel`; wait for it on leaving the block.
 
-    `work` itself must not: what waits in the pool for others of the pool may wait for good.
+    `work` itself must not call `parallel`: a pool thread that waits for others of the pool may wait forever.
     """
     future = submit(work, *args, **kwargs)
     try:
@@ -158,9 +158,9 @@ def beside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Futur
 
 
 def parallel(*work: Callable[[], T]) -> list[T]:
-    """Run all at once, answer in order. The first error is raised after all have ended.
+    """Run all in parallel and return the results in order. The first error is raised after all have ended.
 
-    Raises `RuntimeError` within work of the pool: what waits there for others of the pool may wait for good.
+    Raises `RuntimeError` on a thread of the pool, which might wait forever for others of the pool.
     """
     if len(work) < 2:
         return [each() for each in work]
@@ -185,7 +185,7 @@ THROTTLING = {
     "LimitExceededException",
 }
 DENIED = {"AccessDeniedException", "AccessDenied"}
-# Credentials that AWS does not take.
+# Error codes for credentials that AWS does not accept.
 REFUSED_CREDENTIALS = {
     "UnrecognizedClientException",
     "InvalidSignatureException",
@@ -201,7 +201,7 @@ TRANSLATED = (ClientError, BotoCoreError, ResponseParserError, ValueError)
 
 
 class ConditionFailed(Conflict):
-    """The condition of one write did not hold. `item` is the stored item as DynamoDB JSON, where it was asked for."""
+    """The condition of one write did not hold. `item` is the stored item as DynamoDB JSON, if it was requested."""
 
     def __init__(self, item: dict[str, Any] | None = None) -> None:
         self.item = item
@@ -209,7 +209,7 @@ class ConditionFailed(Conflict):
 
 
 class TransactionRefused(Conflict):
-    """A transaction was cancelled. `codes` name why, one per item: checks, deletes, puts, updates."""
+    """A transaction was cancelled. `codes` are the reasons, one per item: checks, deletes, puts, updates."""
 
     def __init__(self, codes: tuple[str, ...] = (), items: tuple[dict[str, Any] | None, ...] = ()) -> None:
         self.codes = codes
@@ -218,17 +218,17 @@ class TransactionRefused(Conflict):
 
 
 def translate(error: Exception, tables: tuple[str, ...] = (), operation: str = "") -> ConsoleError:
-    """Translate a library exception into a `ConsoleError`. `tables` are those that the call (`operation`) addressed."""
+    """Translate a library exception into a `ConsoleError`. `tables` are those that the call (`operation`) used."""
     if isinstance(error, ClientError):
         return _not_configured(error, tables, operation) or _translate_client_error(error, tables)
     if isinstance(error, WITHOUT_CREDENTIALS):
         return NotConfigured(NO_CREDENTIALS)
-    # BotoCoreError covers time-outs, connections and credentials; a parser error is an answer that cannot be trusted.
+    # BotoCoreError covers timeouts, connections and credentials; after a parser error the response cannot be trusted.
     return StoreUnavailable("The database did not answer.")
 
 
 def reason_of(error: Exception) -> str:
-    """DynamoDB's error code, or the kind of error: what a log may hold of it."""
+    """Return DynamoDB's error code, or the type of the error: the parts that may be logged."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Code", "")) or "no code"
     return type(error).__name__
@@ -271,5 +271,5 @@ def _translate_cancellation(error: ClientError) -> ConsoleError:
         return Throttled("Another write to the same records was in progress.")
     if "ValidationError" in codes:
         return NotAccepted("The database refused the request as invalid.")
-    # DynamoDB always says why. Without a reason nothing is known to have changed: nobody was faster.
+    # DynamoDB always gives reasons. Without one, do not claim that somebody else changed the item.
     return StoreUnavailable("The database could not answer.")

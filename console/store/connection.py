@@ -1,7 +1,7 @@
-"""The client that all calls share, and PynamoDB on it: calls are counted, timed and their errors translated.
+"""The shared DynamoDB client, and PynamoDB on top of it: calls are counted and timed, and their errors translated.
 
-PynamoDB builds a client per model class, with time-outs that add up to minutes and an answer parser that takes a
-truncated 200 for an empty one ("not found"). Everything in the console goes through the client made here instead.
+PynamoDB builds a client per model class, with timeouts that add up to minutes and a parser that takes a truncated 200
+for an empty response ("not found"). All calls of the console use the client made here instead.
 """
 
 import contextvars
@@ -58,7 +58,7 @@ WALKED_SHAPES = {
     "DescribeContinuousBackupsOutput",
     "UpdateContinuousBackupsOutput",
 }
-# What every answer of these has. An answer without it is broken: "no items" would be a claim that nobody made.
+# A member that every complete response has. Without it the response is broken, and must not be read as "no items".
 ALWAYS_THERE = {
     "Query": "Count",
     "Scan": "Count",
@@ -70,10 +70,10 @@ ALWAYS_THERE = {
 
 
 class StrictJSONParser(JSONParser):
-    """Answers of DynamoDB as plain JSON; what is not a JSON object raises instead of passing for an empty answer.
+    """Parses DynamoDB responses as plain JSON; raises for anything but a JSON object instead of treating it as empty.
 
-    Walking botocore's response shape takes most of the CPU of reading a page and changes nothing for attribute
-    values, except for timestamps in descriptions of tables, which still go that way.
+    Walking botocore's response shape takes most of the CPU of reading a page and changes nothing for attribute values.
+    Only table descriptions, which have timestamps, are still parsed by shape.
     """
 
     def _handle_json_body(self, raw_body: bytes, shape: Any) -> Any:
@@ -89,27 +89,27 @@ class StrictJSONParser(JSONParser):
 
 
 class StrictParserFactory(ResponseParserFactory):
-    """Gives the strict parser for the JSON protocol, botocore's own for all others."""
+    """Creates the strict parser for the JSON protocol, and botocore's own for all others."""
 
     def create_parser(self, protocol_name: str) -> Any:
-        """Called by botocore when it makes a client."""
+        """Return the parser of a protocol; called by botocore when it creates a client."""
         if protocol_name == "json":
             return StrictJSONParser(**self._defaults)  # type: ignore[attr-defined]
         return super().create_parser(protocol_name)
 
 
 class _UntilDeadline(io.RawIOBase):
-    """What a socket receives until an instant: a time-out of its own would begin anew with every byte that comes."""
+    """A socket's data until a fixed instant; a socket timeout would start again with every byte received."""
 
     def __init__(self, sock: socket.socket, file: Any, ends_at: float) -> None:
-        # The socket's file is kept, and closed with this one: as long as it is open, so is the socket.
+        # Keep the socket's file, and close it with this one: the socket stays open as long as its file.
         self._sock, self._file, self._ends_at = sock, file, ends_at
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Raises `TimeoutError`, which makes urllib3 close the connection."""
+        """Read into a buffer. Raises `TimeoutError`, on which urllib3 closes the connection."""
         left = self._ends_at - time.monotonic()
         if left <= 0:
             raise TimeoutError("The answer took too long.")
@@ -122,7 +122,7 @@ class _UntilDeadline(io.RawIOBase):
 
 
 class BoundedResponse(http.client.HTTPResponse):
-    """An answer, headers and all, that has `DYNAMODB_READ_TIMEOUT_SECONDS` from when the request was sent."""
+    """A response that must arrive, headers and body, within `DYNAMODB_READ_TIMEOUT_SECONDS` of the request."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -147,12 +147,12 @@ class _TLSPool(AWSHTTPSConnectionPool):
 
 
 _lock = threading.Lock()
-# Per service: the region and endpoint that it was made for, and the client.
+# Per service: the region and endpoint of the client, and the client.
 _made: dict[str, tuple[tuple[str, str], Any]] = {}
 
 
 def client(service: str = "dynamodb") -> Any:
-    """The shared client of a service. Made on first use, and anew when region or endpoint changed (tests, demo)."""
+    """Return the shared client of a service, created on first use and when region or endpoint change (tests, demo)."""
     wanted = (settings.AWS_REGION, settings.DYNAMODB_ENDPOINT)
     made = _made.get(service)
     if made is None or made[0] != wanted:
@@ -164,7 +164,7 @@ def client(service: str = "dynamodb") -> Any:
 
 
 def make_client(service: str) -> Any:
-    """A client of `service` ("dynamodb", "dynamodbstreams") with the console's configuration."""
+    """Return a new client of `service` ("dynamodb", "dynamodbstreams") with the console's configuration."""
     session = botocore.session.get_session()
     session.register_component("response_parser_factory", StrictParserFactory())
     made: Any = session.create_client(
@@ -172,7 +172,7 @@ def make_client(service: str) -> Any:
         region_name=settings.AWS_REGION,
         endpoint_url=settings.DYNAMODB_ENDPOINT or None,
         config=Config(
-            # botocore would put one together, of all that it knows about this machine, for every call.
+            # botocore would build one for every call from what it knows about this machine.
             user_agent="conversation-console",
             parameter_validation=False,
             connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
@@ -183,7 +183,7 @@ def make_client(service: str) -> Any:
         ),
     )
     if service.startswith("dynamodb"):
-        # botocore has no setting for the time of a whole answer, nor for the classes of connections.
+        # botocore has no setting for the total time of a response, nor for the connection classes.
         made._endpoint.http_session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)
     made.meta.events.register_first("before-send.*.*", _before_send, unique_id="console-deadline")
     made.meta.events.register_first("needs-retry.*.*", _needs_retry, unique_id="console-no-late-pause")
@@ -192,7 +192,7 @@ def make_client(service: str) -> Any:
 
 @dataclass(slots=True)
 class Attempts:
-    """How often one call was sent, and how often DynamoDB refused it because of its rate limits."""
+    """How often one call was sent, and how often DynamoDB throttled it."""
 
     made: int = 0
     throttled: int = 0
@@ -202,14 +202,14 @@ _attempts: contextvars.ContextVar[Attempts | None] = contextvars.ContextVar("dyn
 
 
 def _before_send(**_: Any) -> None:
-    """Each attempt, retries too, must fit into what is left of the request's time."""
+    """Check that each attempt, including retries, fits into the time left of the request."""
     check_deadline()
     if (attempts := _attempts.get()) is not None:
         attempts.made += 1
 
 
 def _needs_retry(response: Any = None, caught_exception: Exception | None = None, **_: Any) -> None:
-    """No pause before a retry that would come too late: botocore would wait up to two seconds beyond the deadline."""
+    """Skip the pause before a retry that would be too late: botocore would wait up to two seconds past the deadline."""
     if (attempts := _attempts.get()) is not None and response is not None:
         attempts.throttled += (response[1].get("Error") or {}).get("Code") in THROTTLING
     if caught_exception is not None or (response is not None and response[0].status_code >= 500):
@@ -217,7 +217,7 @@ def _needs_retry(response: Any = None, caught_exception: Exception | None = None
 
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:
-    """Make one call (`Query`, `TransactWriteItems`, …) with DynamoDB JSON; raises the console's errors only."""
+    """Make one call (`Query`, `TransactWriteItems`, …) with DynamoDB JSON; raise only the console's errors."""
     tables = _tables_of(kwargs)
     started = time.perf_counter()
     answer: dict[str, Any] = {}
@@ -236,7 +236,7 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         elif isinstance(translated, NotConfigured):
             _log_once(translated.detail, reason_of(error))
         elif isinstance(translated, StoreUnavailable | Throttled):
-            # The page says only that it could not be read; why is for the operator. No messages: they may quote keys.
+            # The page only says that the read failed; this says why. The code only, because messages may quote keys.
             logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
         raise translated from error
     finally:
@@ -255,23 +255,23 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
 
 
 REMEMBER_SECONDS = 60.0
-# Tables that a call found absent, by name, and when (monotonic): what pages say without asking DynamoDB again.
+# Absent tables by name, and when a call found out (monotonic), so that pages need not ask DynamoDB again.
 _absent: dict[str, float] = {}
 
 
 def note_absent(name: str) -> None:
-    """A call addressed this table alone, and DynamoDB said that it is not there."""
+    """Note that DynamoDB reported this table as missing, in a call that addressed it alone."""
     _absent[name] = time.monotonic()
 
 
 def known_absent(table_key: str) -> bool:
-    """Whether a call found the table absent within the last minute. Never reads; False may only mean "not tried"."""
+    """Return whether a call found the table absent within the last minute. Never reads; False may mean "not tried"."""
     noted = _absent.get(table_name(table_key))
     return noted is not None and time.monotonic() - noted < REMEMBER_SECONDS
 
 
 def forget_absent() -> None:
-    """Between tests, and after tables were created."""
+    """Drop all notes; for tests, and after tables were created."""
     _absent.clear()
 
 
@@ -279,14 +279,14 @@ _reported: set[str] = set()
 
 
 def _log_once(detail: str, reason: str) -> None:
-    """What stays as it is until somebody sets it right is told once by each worker."""
+    """Log a lasting misconfiguration once per worker."""
     if detail not in _reported:
         _reported.add(detail)
         logger.error("%s (%s)", detail, reason)
 
 
 def _whole(answer: dict[str, Any], operation: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The answer, if it has what it always has; raises `ResponseParserError` otherwise."""
+    """Return the response. Raises `ResponseParserError` if it lacks a member that every response has."""
     wanted = "Attributes" if kwargs.get("ReturnValues") == "ALL_NEW" else ALWAYS_THERE.get(operation)
     if wanted is not None and wanted not in answer:
         raise ResponseParserError(f"The answer has no {wanted}.")
@@ -303,12 +303,12 @@ def _tables_of(kwargs: dict[str, Any]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _keys_of(tables: tuple[str, ...], _environment: str) -> tuple[str, ...]:
-    """The keys of tables: their names are the environment's own."""
+    """Return the keys of tables; `_environment` is part of the cache key, because table names depend on it."""
     return tuple(key_of(name) or "other" for name in tables)
 
 
 def _units(answer: dict[str, Any], tables: tuple[str, ...]) -> list[float]:
-    """The units that a call consumed of each of its tables."""
+    """Return the capacity units consumed by a call, one number for each of its tables."""
     capacity = answer.get("ConsumedCapacity")
     if isinstance(capacity, dict):
         capacity = [capacity]
@@ -324,7 +324,7 @@ class StoreConnection(Connection):
 
     @property
     def client(self) -> Any:
-        """The process's one client."""
+        """The shared client of this process."""
         return client()
 
     def _make_api_call(self, operation_name: str, operation_kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -332,7 +332,7 @@ class StoreConnection(Connection):
 
 
 class StoreTableConnection(TableConnection):
-    """What a model class holds: its table's keys and indexes, over a `StoreConnection`."""
+    """The connection of a model class: its table's keys and indexes, over a `StoreConnection`."""
 
     def __init__(self, table_name: str, meta_table: MetaTable) -> None:
         self.table_name = table_name
@@ -341,7 +341,7 @@ class StoreTableConnection(TableConnection):
 
 
 def transaction() -> TransactWrite:
-    """Several writes of the console's own records that happen together or not at all."""
+    """Return a transaction: several writes of the console's own records that succeed or fail together."""
     return TransactWrite(connection=StoreConnection(region="unused", host="unused"))
 
 
@@ -352,9 +352,10 @@ ATTEMPTS = 3
 def batch_get(
     table_key: str, keys: Sequence[dict[str, str]], attributes: Sequence[str] = (), *, consistent: bool = False
 ) -> list[dict[str, Any]]:
-    """Items by key, as DynamoDB JSON; those that are absent are left out. No `attributes`: all of them.
+    """Return items by key, as DynamoDB JSON; absent ones are left out. No `attributes`: all of them.
 
-    Raises the store's errors, and `StoreUnavailable` where DynamoDB put something off again and again.
+    One BatchGetItem per 100 keys, and up to two more for unprocessed keys. Raises the store's errors, and
+    `StoreUnavailable` if keys are still unprocessed then.
     """
     name = table_name(table_key)
     found: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
-"""Base classes of every PynamoDB model of the console.
+"""Base classes of all PynamoDB models of the console.
 
-`StoreModel` is for tables that the console owns; `ForeignModel` for tables that other services write, whose items
-drift: what does not fit the declared type is noted, never raised, so that one bad item does not end a page.
+`StoreModel` is for tables that the console owns; `ForeignModel` is for tables that other services write, whose items
+drift: values that do not fit the declared type are noted, never raised, so that one bad item does not fail a page.
 """
 
 import base64
@@ -30,9 +30,9 @@ _serializer = TypeSerializer()
 
 
 def plain(value: dict[str, Any]) -> Any:
-    """One attribute value as plain Python: numbers as int where whole, else Decimal; sets as sorted lists.
+    """Return one attribute value as plain Python: numbers as int if whole, else Decimal; sets as sorted lists.
 
-    Never raises: what cannot be read comes back as its text.
+    Never raises: a number that cannot be parsed is returned as its text.
     """
     pair: tuple[str, Any] = next(iter(value.items()), ("NULL", True))
     kind, content = pair
@@ -54,12 +54,12 @@ def plain(value: dict[str, Any]) -> Any:
 
 
 def plain_item(item: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A whole item as plain Python."""
+    """Return a whole item as plain Python."""
     return {name: plain(value) for name, value in item.items()}
 
 
 def items_of(partition: str, most: int, *, consistent: bool = False) -> list[dict[str, Any]]:
-    """Return the first `most` items of a partition of CONSOLE, plain; none where the table is missing. One Query.
+    """Return the first `most` items of a partition of CONSOLE, as plain Python; [] if the table is missing. One Query.
 
     Raises the store's errors.
     """
@@ -78,12 +78,12 @@ def items_of(partition: str, most: int, *, consistent: bool = False) -> list[dic
 
 
 def with_bytes(item: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """DynamoDB JSON as a request takes it: the console's client leaves binary values as the base64 of the answer."""
+    """Return DynamoDB JSON as a request takes it: in responses, the console's client leaves binary values in base64."""
     return {name: sendable(value) for name, value in item.items()}
 
 
 def sendable(value: dict[str, Any]) -> dict[str, Any]:
-    """As `with_bytes`, of one value."""
+    """Return one value as `with_bytes` does."""
     kind, content = next(iter(value.items()))
     match kind:
         case "B":
@@ -103,7 +103,7 @@ def _number(text: str) -> int | Decimal | str:
         number = Decimal(text)
     except InvalidOperation:
         return text
-    # 1e1000 is a legal way to make int() eat the memory of the machine.
+    # int() of 1e1000, a legal number, would use up the machine's memory.
     return int(number) if number == number.to_integral_value() and abs(number.adjusted()) < 40 else number
 
 
@@ -113,30 +113,30 @@ class PlainListAttribute(Attribute[list[Any]]):
     attr_type = LIST
 
     def serialize(self, value: list[Any]) -> Any:
-        """As DynamoDB JSON."""
+        """Return the list as DynamoDB JSON."""
         return [_serializer.serialize(each) for each in value]
 
     def deserialize(self, value: Any) -> list[Any]:
-        """As plain Python; inner values never raise."""
+        """Return the list as plain Python; inner values never raise."""
         return [plain(each) for each in value]
 
 
 class PlainMapAttribute(Attribute[dict[str, Any]]):
-    """As `PlainListAttribute`, a map."""
+    """A map of anything, read as plain Python like `PlainListAttribute`."""
 
     attr_type = MAP
 
     def serialize(self, value: dict[str, Any]) -> Any:
-        """As DynamoDB JSON."""
+        """Return the map as DynamoDB JSON."""
         return {name: _serializer.serialize(each) for name, each in value.items()}
 
     def deserialize(self, value: Any) -> dict[str, Any]:
-        """As plain Python; inner values never raise."""
+        """Return the map as plain Python; inner values never raise."""
         return {name: plain(each) for name, each in value.items()}
 
 
 class _LazyMeta(type):
-    """Reads the table's name when it is asked for, so that settings may change between import and use."""
+    """Resolves the table's name on access, so that settings may change between import and use."""
 
     table_key: str
 
@@ -149,13 +149,13 @@ class TableMeta(metaclass=_LazyMeta):
     """Base of a model's `Meta`: `class Meta(TableMeta): table_key = "CONVERSATIONS"`."""
 
     table_key: ClassVar[str] = ""
-    # Never used: the shared client has region and endpoint. PynamoDB wants them to be there.
+    # Required by PynamoDB but never used: the shared client has region and endpoint.
     region = "unused"
     host = "unused"
 
 
 class StoreModel(Model):
-    """A PynamoDB model on the console's shared client. Raises the console's errors (`console.errors`) only."""
+    """A PynamoDB model on the console's shared client, which raises only the console's errors (`console.errors`)."""
 
     class Meta(TableMeta):
         pass
@@ -183,7 +183,7 @@ class StoreModel(Model):
 
     @classmethod
     def get(cls, *args: Any, **kwargs: Any) -> Self:
-        """GetItem; raises `NotFound`. See `pynamodb.models.Model.get`."""
+        """Get an item. Raises `NotFound`. See `pynamodb.models.Model.get`."""
         try:
             return super().get(*args, **kwargs)
         except DoesNotExist as error:
@@ -191,10 +191,10 @@ class StoreModel(Model):
 
 
 class ForeignModel(StoreModel):
-    """A model whose items others write.
+    """A model whose items other services write.
 
     After reading, `raw` is the item as DynamoDB JSON and `drift` maps the attributes that did not fit their declared
-    type (or were NULL where a value is required) to what was found: "text instead of number".
+    type (or were NULL where a value is required) to the difference: "text instead of number".
     """
 
     class Meta(TableMeta):
@@ -226,24 +226,24 @@ class ForeignModel(StoreModel):
             try:
                 instance.attribute_values[name] = attribute.deserialize(value[found])
             except Exception:
-                # Foreign data: whatever a deserialiser may raise, the item is still shown, flagged.
+                # Whatever a deserializer raises for foreign data, the item is still shown, flagged.
                 instance.drift[attribute.attr_name] = "unreadable"
         return instance
 
     def plain(self, attribute_name: str) -> Any:
-        """The stored value of any attribute as plain Python, whatever its type; None when absent or NULL."""
+        """Return the stored value of any attribute as plain Python, whatever its type; None if absent or NULL."""
         value = self.raw.get(attribute_name)
         return None if value is None else plain(value)
 
     def unknown(self) -> dict[str, Any]:
-        """Attributes that the model does not declare, as plain Python."""
+        """Return the attributes that the model does not declare, as plain Python."""
         declared = {attribute.attr_name for attribute in self.get_attributes().values()}
         return {name: plain(value) for name, value in self.raw.items() if name not in declared}
 
 
 @lru_cache(maxsize=64)
 def _declared(model: type[Model]) -> dict[str, tuple[str, Any]]:
-    """The attributes of a model by the names that they are stored under: most items hold few of them."""
+    """Return the attributes of a model by stored name, for fast look-up: most items have few of them."""
     return {attribute.attr_name: (name, attribute) for name, attribute in model.get_attributes().items()}
 
 
@@ -262,7 +262,7 @@ TYPE_WORDS = {
 
 
 def key_of_item(model: type[StoreModel], raw: dict[str, dict[str, Any]], index: str | None = None) -> dict[str, Any]:
-    """The key attributes of a raw item, as `ExclusiveStartKey` wants them: the table's, and the index's if named."""
+    """Return the key attributes of a raw item for `ExclusiveStartKey`: the table's, and the index's if named."""
     names = model._get_connection().get_meta_table().get_key_names(index)
     return {name: raw[name] for name in cast(list[str], names) if name in raw}
 
@@ -272,12 +272,12 @@ SORT_KEY_BYTES = 1024
 
 
 def fits(value: str, most: int = PARTITION_KEY_BYTES) -> bool:
-    """Whether a text can be a key: not empty, and at most so many bytes as UTF-8."""
+    """Return whether a text can be a key: not empty, and at most `most` bytes of UTF-8."""
     return 0 < len(value.encode("utf-8", "surrogatepass")) <= most
 
 
 def version_of(item: dict[str, Any]) -> int:
-    """Return which version of an item was read; 0 where there is none yet."""
+    """Return the version of an item that was read; 0 if it has none."""
     version = item.get("version")
     return version if isinstance(version, int) else 0
 
@@ -295,9 +295,9 @@ def query(
     attributes: Iterable[str] = (),
     consistent: bool = False,
 ) -> tuple[list[Key], Key | None]:
-    """One Query that looks at `limit` items at most: those, and where DynamoDB stopped (None at the end).
+    """Run one Query that evaluates at most `limit` items; return them, and where DynamoDB stopped (None at the end).
 
-    `condition` is on the sort key; `only` filters what was looked at.
+    `condition` is on the sort key; `only` filters the evaluated items.
     """
     pages = model.query(
         partition,

@@ -1,9 +1,9 @@
-"""Lists page by page: bounded reads, pages of an exact size, and cursors that go on in both directions.
+"""Paged lists: bounded reads, pages of an exact size, and cursors in both directions.
 
-A page of a list without filters is one Query: it asks for one row more than it shows, and so knows whether a next
-page exists without a second read. Filters run in Python over what was read (foreign items drift in ways that a filter
-expression would silently drop), within a budget of reads; a page that spends it before it is full is *thin*: its
-cursor goes on after the last row looked at, and an empty page with a cursor is not the end.
+A page of a list without filters is one Query, which reads one row more than it shows and so knows whether there is a
+next page. Filters run in Python over what was read (foreign items drift in ways that a filter expression would
+silently drop), within a budget of reads. A page that spends it before it is full is *thin*: its cursor continues after
+the last row looked at, and an empty page with a cursor is not the end.
 """
 
 from collections.abc import Callable
@@ -26,17 +26,17 @@ PAGE_SIZE = 50
 READS_PER_PAGE = 4
 FILTERED_LIMIT = 200
 STEP_LIMIT = 50
-# What a list says when it was `restarted`.
+# The notice of a list that was `restarted`.
 RESTARTED = "That page no longer exists. This is the first page."
 
 
 @dataclass(frozen=True, slots=True)
 class PageSource(Generic[M]):
-    """Where a list's rows come from: one partition of a table or index, in one order.
+    """The source of a list's rows: one partition of a table or index, in one order.
 
-    `ranges` bound the sort key from low to high, both included, and are read one after the other; none: the whole
-    partition. `visible` says what the reader may see at all, `keep` is the filter (None: no filter). `binding` names
-    what else a cursor belongs to, such as the filters' values. Items past their TTL are rows only `with_expired`.
+    `ranges` are inclusive bounds of the sort key from low to high, read one after the other; none: the whole partition.
+    `visible` decides what the reader may see at all, `keep` is the filter (None: no filter). `binding` names what else
+    a cursor belongs to, such as the filters' values. Items past their TTL are rows only `with_expired`.
     """
 
     model: type[M]
@@ -52,7 +52,7 @@ class PageSource(Generic[M]):
 
     @property
     def sort_attribute(self) -> str:
-        """Name of the sort key of the table or index; "" where it has none."""
+        """Name of the sort key of the table or index; "" if it has none."""
         spec = TABLES[self.model.Meta.table_key]
         found = spec.indexes[self.index].range if self.index else spec.range
         return found.name if found else ""
@@ -65,13 +65,13 @@ class PageSource(Generic[M]):
 
     @property
     def ttl_attribute(self) -> str:
-        """Name of the TTL attribute; "" where the table has none or the index does not project it."""
+        """Name of the TTL attribute; "" if the table has none or the index does not project it."""
         spec = TABLES[self.model.Meta.table_key]
         projected = spec.indexes[self.index].include if self.index else ()
         return spec.ttl if not projected or spec.ttl in projected else ""
 
     def bound_to(self, username: str) -> tuple[str, ...]:
-        """What a cursor of this list is bound to."""
+        """Return the values that a cursor of this list is bound to."""
         table = self.model.Meta.table_key
         order = f"{'descending' if self.descending else 'ascending'} {self.ranges!r}"
         return (table, self.index, self.partition, order, *self.binding, username)
@@ -81,9 +81,9 @@ class PageSource(Generic[M]):
 class PageRead(Generic[M]):
     """One page. `next` and `back` are sealed cursors ("" for none).
 
-    `looked_at` is how many rows the reader may see were looked at; `thin`: the budget ended before the page was full.
-    `from_start`: the page begins where the list begins. `restarted`: the cursor was foreign or stale, so that this is
-    the first page.
+    `looked_at` counts the rows looked at that the reader may see; `thin`: the budget ended before the page was full.
+    `from_start`: the page begins at the start of the list. `restarted`: the cursor was foreign or stale, so this is the
+    first page.
     """
 
     items: tuple[M, ...]
@@ -97,7 +97,7 @@ class PageRead(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """A place between two rows: after the row of `key` (None: before all) in range `number`, going on or `back`."""
+    """A place between two rows: after the row of `key` (None: before all) in range `number`, forward or `back`."""
 
     key: Key | None = None
     number: int = 0
@@ -108,14 +108,14 @@ class _Position:
 
 
 def read_page(source: PageSource[M], username: str, cursor: str = "", size: int = PAGE_SIZE) -> PageRead[M]:
-    """One page of a list. A cursor of another list, person or time gives the first page. Raises the store's errors."""
+    """Return one page of a list; the first one for a cursor of another list or person. Raises the store's errors."""
     binding = source.bound_to(username)
     start = _unsealed(cursor, source, binding)
     restarted = bool(cursor) and start is None
     start = start or _Position()
     read, looked_at = _read(source, start, size + 1, _limit(source, size))
     if start.back and not read.candidates:
-        # Nothing lies before, or not any more: the list begins here.
+        # Nothing comes before, or no longer does: the list begins here.
         start = _Position()
         read, looked_at = _read(source, start, size + 1, _limit(source, size))
     rows, end = [each for each in read.candidates if each.item is not None], read.end
@@ -123,7 +123,7 @@ def read_page(source: PageSource[M], username: str, cursor: str = "", size: int 
         rows, end = rows[:size], rows[size - 1].place
     first = read.candidates[0].place if read.candidates else None
     near = None if start == _Position() else first or _Position(None, max(0, len(source.ranges) - 1))
-    # `near` lies behind the first row looked at; where there was none, the list ends here, and back begins at its end.
+    # `near` is the place after the first row looked at; without one, the list ends here, and back begins at its end.
     onward, behind = (near, end) if start.back else (end, near)
     return PageRead(
         items=tuple(each.item for each in (reversed(rows) if start.back else rows) if each.item is not None),
@@ -137,9 +137,9 @@ def read_page(source: PageSource[M], username: str, cursor: str = "", size: int 
 
 
 def read_neighbour(source: PageSource[M], item: M, *, back: bool) -> M | None:
-    """The row after an item of the list, or before it; None at the end (or beyond the budget of reads).
+    """Return the row after an item of the list, or before it; None at the end (or beyond the budget of reads).
 
-    None too when the item lacks a key of the list's index, or lies in another partition or in none of its ranges.
+    Also None if the item lacks a key of the list's index, or is in another partition or in none of its ranges.
     """
     if item.plain(source.partition_attribute) != source.partition:
         return None
@@ -164,7 +164,7 @@ def _unsealed(cursor: str, source: PageSource[M], binding: tuple[str, ...]) -> _
 
 
 def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> tuple[Stretch[M], int]:
-    """What lies behind a position, within the budget of reads; and how many rows the reader may see were looked at."""
+    """Read from a position within the budget of reads; also return how many rows looked at the reader may see."""
     now = clock.now()
     names = (*source.attributes, *key_names(source.model, source.index), source.ttl_attribute)
     looked_at = 0
@@ -195,7 +195,7 @@ def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> t
 
 
 def _is_shown(source: PageSource[M], item: M, now: datetime) -> bool:
-    """Whether the reader may see an item at all, whatever the filter says."""
+    """Return whether the reader may see an item at all, regardless of the filter."""
     return (source.with_expired or not clock.is_expired(item.plain(source.ttl_attribute), now)) and source.visible(item)
 
 

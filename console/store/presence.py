@@ -1,6 +1,6 @@
-"""Which tables and indexes are there, cached for a minute, for pages that do without the absent ones.
+"""Which tables and indexes exist, cached for a minute, for pages that can do without the absent ones.
 
-An index that projects less than pages ask of it counts as absent: DynamoDB refuses to read from it what it lacks.
+An index that projects less than pages need counts as absent: DynamoDB refuses to read the missing attributes from it.
 
 A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never cached.
 """
@@ -17,15 +17,15 @@ from console.store.connection import REMEMBER_SECONDS, call, forget_absent
 
 _lock = threading.Lock()
 Indexes = dict[str, frozenset[str]]
-# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own
-# with their types under "", or None where the table is absent.
+# Per table name: when it was described (monotonic), and the key attributes of its active indexes by name, the table's
+# own with their types under "", or None if the table is absent.
 _seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
 def missing_tables(keys: Collection[str]) -> frozenset[str]:
-    """Those of these registry keys whose tables are not there (or not ready yet). One DescribeTable each a minute.
+    """Return the registry keys whose tables are absent (or not ready yet). One DescribeTable per table and minute.
 
-    Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not cached.
+    Raises `StoreUnavailable` or `Throttled` if DynamoDB does not answer for a table that is not cached.
     """
     stale = [key for key in keys if _cached(table_name(key)) is None]
     found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
@@ -34,27 +34,27 @@ def missing_tables(keys: Collection[str]) -> frozenset[str]:
 
 
 def table_ready(table_key: str) -> bool:
-    """Whether a table is there and can be read and written. Raises as `missing_tables`."""
+    """Return whether a table exists and can be read and written. Raises as `missing_tables`."""
     return _indexes(table_key) is not None
 
 
 def index_ready(table_key: str, index_name: str) -> bool:
-    """Whether an index is there and back-filled. Raises as `missing_tables`."""
+    """Return whether an index exists and is back-filled. Raises as `missing_tables`."""
     return index_name in (_indexes(table_key) or ())
 
 
 def index_keys(table_key: str, index_name: str) -> frozenset[str]:
-    """The key attributes that an item needs to be in an index; none where the index is not there. Raises as above."""
+    """Return the key attributes that an item needs to be in an index; none if the index is absent. Raises as above."""
     return (_indexes(table_key) or {}).get(index_name, frozenset())
 
 
 def table_keys(table_key: str) -> frozenset[str]:
-    """A table's own key attributes with their types, as `UserId (S)`; none where it is not there. Raises as above."""
+    """Return a table's own key attributes with types, such as `UserId (S)`; none if it is absent. Raises as above."""
     return index_keys(table_key, "")
 
 
 def has_known_key(table_key: str) -> bool:
-    """Whether a table that is there has the key that the console reads by. Raises as above."""
+    """Return whether a table is absent or has a key that the console can read by. Raises as above."""
     spec = TABLES[table_key]
     known = [
         frozenset(f"{each.name} ({each.type})" for each in (spec.hash, sort) if each is not None)
@@ -64,12 +64,12 @@ def has_known_key(table_key: str) -> bool:
 
 
 def index_absent(table_key: str, index_name: str) -> bool:
-    """Whether a table is there, but not that index of it (or not ready yet). Raises as `missing_tables`."""
+    """Return whether a table exists without that index (or with one not ready yet). Raises as `missing_tables`."""
     return table_ready(table_key) and not index_ready(table_key, index_name)
 
 
 def forget() -> None:
-    """Look anew at the next question: after a change of tables, and between tests."""
+    """Drop the cache, after a change of tables and between tests."""
     with _lock:
         _seen.clear()
     forget_absent()
@@ -92,7 +92,7 @@ def _indexes(table_key: str) -> Indexes | None:
 
 
 def _describe(table_key: str) -> Indexes | None:
-    """The active indexes, or None where DynamoDB says that there is no such table."""
+    """Return the active indexes, or None if the table does not exist or is not ready."""
     try:
         table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     except TableMissing:
@@ -120,9 +120,9 @@ def _projects(index: dict[str, Any], wanted: frozenset[str]) -> bool:
 
 
 def any_item(table_key: str, attribute: str, value: str, index: str = "") -> bool:
-    """Whether any item has that partition key, of the table or of an index: one Query of one key.
+    """Return whether any item has that partition key, in the table or an index. One Query with Limit 1.
 
-    One that has expired counts, until it is removed. Strongly consistent in the table. Raises the store's errors.
+    An expired item counts until it is removed. Strongly consistent in the table. Raises the store's errors.
     """
     where: dict[str, Any] = {"IndexName": index} if index else {"ConsistentRead": True}
     answer = call(

@@ -1,4 +1,4 @@
-"""SQS: receiving, deleting and sending messages, and how a queue is. Raises the console's errors only."""
+"""SQS: receiving, deleting and sending messages, and the depth of a queue. Raises only the console's errors."""
 
 import logging
 import threading
@@ -19,7 +19,7 @@ from console.store.calls import parallel, submit
 
 logger = logging.getLogger(__name__)
 
-# SQS's own limits: messages of one call, and the longest that it waits for the first one.
+# Limits of SQS: messages per call, and seconds of a long poll.
 BATCH = 10
 LONGEST_WAIT_SECONDS = 20
 _lock = threading.Lock()
@@ -27,12 +27,12 @@ _made: dict[bool, tuple[tuple[str, str], Any]] = {}
 
 
 class NotSent(StoreUnavailable):
-    """The queue has certainly not taken a message: it refused it, or was never reached."""
+    """A message was certainly not sent: the queue refused it, or was never reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueMessage:
-    """A message as SQS delivered it. `name` and `sent_at` stay the same each time; `receipt` deletes this delivery."""
+    """A message as SQS delivered it. `name` and `sent_at` are the same in each delivery; `receipt` deletes this one."""
 
     name: str
     body: str
@@ -42,22 +42,22 @@ class QueueMessage:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How many messages wait in a queue, and how many are being handled, about."""
+    """Approximate numbers of messages that wait in a queue, and that are being handled."""
 
     waiting: int
     in_flight: int
 
 
 def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> list[QueueMessage]:
-    """The next messages, after up to `wait` seconds for the first. Raises `StoreUnavailable`.
+    """Return the next messages, after up to `wait` seconds for the first. Raises `StoreUnavailable`.
 
-    Ten at most, and where there are ten, up to so many `batches`, beside each other.
+    Receives at most ten, and if there are ten, up to `batches` batches in all, the others in parallel.
     """
     found = _received(url, wait)
     if len(found) < BATCH:
         return found
     for more in [submit(_received, url, 0) for _ in range(batches - 1)]:
-        # What did come must not wait for what did not.
+        # Messages that arrived must not be lost because another batch failed.
         with suppress(StoreUnavailable):
             found += more.result()
     return found
@@ -75,7 +75,7 @@ def _received(url: str, wait: int) -> list[QueueMessage]:
 
 
 def delivery_of(message: dict[str, Any]) -> QueueMessage:
-    """A message as SQS, or Lambda's event, describes it."""
+    """Return a message from its description by SQS or in a Lambda event."""
     attributes = message.get("Attributes") or message.get("attributes") or {}
     return QueueMessage(
         name=str(message.get("MessageId") or message.get("messageId") or ""),
@@ -86,7 +86,7 @@ def delivery_of(message: dict[str, Any]) -> QueueMessage:
 
 
 def delete(url: str, deliveries: Sequence[QueueMessage]) -> int:
-    """Delete messages that are dealt with; how many SQS did not delete and will bring again."""
+    """Delete handled messages; return how many SQS did not delete and will deliver again."""
     batches = [deliveries[start : start + BATCH] for start in range(0, len(deliveries), BATCH)]
     return sum(parallel(*(partial(_deleted, url, each) for each in batches)))
 
@@ -97,21 +97,21 @@ def _deleted(url: str, batch: Sequence[QueueMessage]) -> int:
 
 
 def bring_again(url: str, delivery: QueueMessage, *, seconds: int) -> None:
-    """Let SQS bring a message again after so many seconds, rather than after the queue's own hour."""
+    """Make SQS deliver a message again after `seconds`, rather than after the queue's own visibility timeout."""
     _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
 
 
 def send(url: str, body: str, *, group: str = "", once: str = "") -> None:
-    """Put a message into a queue. Raises `NotSent`, and `StoreUnavailable` where it may have arrived all the same.
+    """Send a message to a queue. Raises `NotSent`, and `StoreUnavailable` if it may have arrived all the same.
 
-    A FIFO queue needs both: it keeps the order within a `group`, and takes the same `once` one time in five minutes.
+    A FIFO queue needs both: it keeps the order within a `group`, and drops a repeated `once` for five minutes.
     """
     fifo: dict[str, Any] = {"MessageGroupId": group, "MessageDeduplicationId": once} if group else {}
     _call("send_message", QueueUrl=url, MessageBody=body, **fifo)
 
 
 def depth(url: str) -> QueueDepth:
-    """How full a queue is, asked once and not for long: pages wait for it. Raises `StoreUnavailable`."""
+    """Return the depth of a queue. One attempt with a short timeout: pages wait for it. Raises `StoreUnavailable`."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     found = _call("get_queue_attributes", patient=False, QueueUrl=url, AttributeNames=names).get("Attributes", {})
     return QueueDepth(*(int(found.get(name, 0)) for name in names))
@@ -121,7 +121,7 @@ def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, 
     try:
         answer: dict[str, Any] = getattr(client(patient=patient), operation)(**request)
     except (ClientError, BotoCoreError) as error:
-        # No message: it may quote a body.
+        # Without the message, which may quote a body.
         logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
         refused = isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
         if refused or isinstance(error, EndpointConnectionError | ConnectTimeoutError):
@@ -131,9 +131,9 @@ def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, 
 
 
 def client(*, patient: bool = True) -> Any:
-    """The shared client, made anew when region or endpoint changed (tests, demo).
+    """Return the shared client, created again when region or endpoint change (tests, demo).
 
-    `patient`: it waits for as long as a queue's long poll takes, and tries again.
+    A `patient` client waits as long as a long poll takes, and retries.
     """
     wanted = (settings.AWS_REGION, settings.SQS_ENDPOINT)
     with _lock:
@@ -146,7 +146,7 @@ def client(*, patient: bool = True) -> Any:
                 endpoint_url=settings.SQS_ENDPOINT or None,
                 config=Config(
                     connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
-                    # SQS answers a long poll when its time is up.
+                    # SQS answers an empty long poll only at its end.
                     read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS + (LONGEST_WAIT_SECONDS if patient else 0),
                     retries={
                         "mode": "standard",

@@ -1,9 +1,9 @@
 """Several ordered streams, one page, one cursor: the engine below every list that is paged or merged.
 
-A *stream* is read in one order, piece by piece, from a place on: a partition, a range of one, or a list at hand. A page
-takes the first of all streams, goes on only while it knows what comes next, and can say for each stream where the next
-page goes on. So nothing is lost, doubled or out of order, however far each stream was read; docs/decisions/paging.md
-says what each list needs.
+A *stream* is read in one order, piece by piece, from a place on: a partition, a range of one, or a list in memory. A
+page takes the first items of all streams, stops when it is not known what comes next, and has a place in each stream
+where the next page continues. So nothing is lost, doubled or out of order, however far each stream was read;
+docs/decisions/paging.md says what each list needs.
 """
 
 from collections import deque
@@ -18,8 +18,8 @@ from console.store.models import ForeignModel
 
 T = TypeVar("T")
 
-# Where a stream goes on: BEGINNING before its first, END behind its last, else whatever its reader understands; JSON
-# where it goes into a cursor.
+# Where a stream continues: BEGINNING before its first candidate, END after its last, else whatever its reader
+# understands; JSON if it goes into a cursor.
 Place = Any
 BEGINNING: Place = ""
 END: Place = None
@@ -28,8 +28,10 @@ Places = dict[str, Place]
 
 @dataclass(frozen=True, slots=True)
 class Candidate(Generic[T]):
-    """The next of a stream. `order` says where it stands among those of other streams; what has no usable order takes
-    that of its neighbour, or one that comes at once. `place` lies behind it. An `item` of None was only looked at.
+    """The next row of a stream, and the `place` after it.
+
+    `order` sorts it among those of other streams; a row without a usable order gets that of its neighbour, or one that
+    comes first. An `item` of None was looked at but is not shown.
     """
 
     order: Any
@@ -39,10 +41,9 @@ class Candidate(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Stretch(Generic[T]):
-    """What was read of a stream: `end` lies behind all of it.
+    """A piece that was read of a stream; `end` is the place after all of it.
 
-    `below`: nothing behind `end` comes before that order, so that it need not be read until then; None: the order of
-    the last candidate tells.
+    `below`: nothing after `end` precedes that order, so that reading on can wait until then; None if that is not known.
     """
 
     candidates: Sequence[Candidate[T]] = ()
@@ -51,12 +52,12 @@ class Stretch(Generic[T]):
 
     @property
     def items(self) -> list[T]:
-        """What is to be shown of it."""
+        """The items to show."""
         return [each.item for each in self.candidates if each.item is not None]
 
 
 def read_on(read: Callable[[Place], Stretch[T]], start: Place, wanted: int, reads: int) -> Stretch[T]:
-    """One stream from a place on, until so many are to be shown, it ends, or so many reads are spent."""
+    """Read one stream from a place on, until `wanted` items can be shown, it ends, or `reads` are spent."""
     found: list[Candidate[T]] = []
     end, missing = start, wanted
     for _ in range(reads):
@@ -70,15 +71,15 @@ def read_on(read: Callable[[Place], Stretch[T]], start: Place, wanted: int, read
 
 
 def key_names(model: type[ForeignModel], index: str = "") -> list[str]:
-    """Key attributes of the table, and of the index: what a place in it consists of."""
+    """Return the key attributes of the table, and of the index: the parts of a place in it."""
     return list(model._get_connection().get_meta_table().get_key_names(index or None))
 
 
 @dataclass(slots=True)
 class Stream(Generic[T]):
-    """One of the streams of a page. `place` lies behind what was taken, `end` behind what was read.
+    """One of the streams of a page. `place` is after what was taken, `end` after what was read.
 
-    One that `failed` holds nothing up, and goes on where it began. Without `read` it is as far as it was read.
+    A stream that `failed` holds nothing up, and continues where it began. Without `read` it cannot be read further.
     """
 
     name: str = ""
@@ -97,26 +98,26 @@ class Stream(Generic[T]):
 
     @property
     def is_dry(self) -> bool:
-        """Whether its next is not known yet."""
+        """Whether its next candidate is not known yet."""
         return not self.waiting and self.end is not END
 
     @property
     def onward(self) -> Place:
-        """Where it goes on after a page."""
+        """The place where it continues after a page."""
         return self.place if self.waiting or self.failed else self.end
 
     def is_at(self, order: Any) -> bool:
-        """Whether its next is of that order."""
+        """Return whether its next candidate has that order."""
         return bool(self.waiting) and bool(self.waiting[0].order == order)
 
     def take(self) -> Candidate[T]:
-        """Its next."""
+        """Take the next candidate."""
         candidate = self.waiting.popleft()
         self.place = candidate.place
         return candidate
 
     def fetch(self, limit: int) -> None:
-        """One read more, where it can be read on. Raises the store's errors."""
+        """Read once more, if there is a `read`. Raises the store's errors."""
         if self.read is not None:
             stretch = self.read(self.end, limit)
             self.waiting.extend(stretch.candidates)
@@ -124,19 +125,19 @@ class Stream(Generic[T]):
 
 
 def dry(streams: Iterable[Stream[T]], *, descending: bool = True) -> list[Stream[T]]:
-    """The streams of which more has to be read before it is known what comes next."""
+    """Return the streams that must be read further before it is known what comes next."""
     streams = list(streams)
     first = _first(streams, descending)
     return [each for each in streams if each.is_dry and (first is None or _may_precede(each, first, descending))]
 
 
 def next_of(streams: Sequence[Stream[T]], *, descending: bool = True) -> Stream[T] | None:
-    """The stream whose candidate comes next, of equals the earlier one; None at the end, or if one is `dry`."""
+    """Return the stream with the next candidate, of equals the earlier one; None at the end, or if one is `dry`."""
     return None if dry(streams, descending=descending) else _first(streams, descending)
 
 
 def read_dry(streams: Sequence[Stream[T]], limit: int) -> bool:
-    """One round: every stream that has to be read on, in parallel. Whether there was one. Raises the store's errors."""
+    """Read every `dry` stream once, in parallel; return whether there was one. Raises the store's errors."""
     found = dry(streams)
     parallel(*(partial(each.fetch, limit) for each in found))
     return bool(found)
@@ -154,9 +155,9 @@ def _may_precede(stream: Stream[T], first: Stream[T], descending: bool) -> bool:
 
 @dataclass(slots=True)
 class Merged(Generic[T]):
-    """A page: each item with the places at which a page begins with it. `after`: where the next one does, or None.
+    """A page: each item with the places of a page that begins with it. `after`: those of the next page, or None.
 
-    `reached` is the order of the last one looked at.
+    `reached` is the order of the last candidate taken.
     """
 
     items: list[tuple[T, Places]] = field(default_factory=list)
@@ -165,9 +166,9 @@ class Merged(Generic[T]):
 
 
 def merge(streams: Sequence[Stream[T]], size: int, *, descending: bool = True) -> Merged[T]:
-    """The first `size` of all streams; fewer where one was not read far enough to know what comes next, or at the end.
+    """Return the first `size` items of all streams; fewer at the end, or if it is not known what comes next.
 
-    What is not to be shown is passed at once, so that no page behind consists of nothing else that was known.
+    Candidates that are not shown are taken as well, so that no later page consists only of ones already known.
     """
     page: Merged[T] = Merged()
     while (stream := next_of(streams, descending=descending)) is not None:
@@ -184,29 +185,29 @@ def merge(streams: Sequence[Stream[T]], size: int, *, descending: bool = True) -
 
 @dataclass(frozen=True, slots=True)
 class Keyset:
-    """A place in the order that streams share: behind all of `at` that are among `seen`.
+    """A place in the order that streams share: after all candidates of order `at` whose marks are `seen`.
 
-    Others of the same order are still to come, however they stand to each other, and whatever was removed meanwhile.
+    Others of that order are still to come, in whatever sequence, and whatever was removed meanwhile.
     """
 
     at: str = ""
     seen: tuple[str, ...] = ()
 
     def after(self, at: str, *marks: str) -> "Keyset":
-        """The place behind those of that order, and behind what was seen there before."""
+        """Return the place after these marks of that order, and after those seen there before."""
         return Keyset(at, tuple(dict.fromkeys((*(self.seen if at == self.at else ()), *marks))))
 
     def has_seen(self, at: str, mark: str) -> bool:
-        """Whether that one stands on a page before."""
+        """Return whether that candidate was on an earlier page."""
         return at == self.at and mark in self.seen
 
     def sealed(self, *binding: str) -> str:
-        """As a cursor, of use with the same binding only."""
+        """Return the place as a cursor, valid only with the same binding."""
         return seal_cursor([self.at, *self.seen], *binding)
 
     @classmethod
     def unsealed(cls, cursor: str, *binding: str) -> "Keyset | None":
-        """The place in a cursor; None for none, a foreign or a stale one."""
+        """Return the place in a cursor; None without one, or for a foreign or stale one."""
         data = unseal_cursor(cursor, *binding) if cursor else None
         if isinstance(data, list) and data and all(isinstance(each, str) for each in data):
             return cls(data[0], tuple(data[1:]))

@@ -1,1 +1,1 @@
-"""Tables and indexes: what they must be, what is there, what creates and changes them, who may use them."""
+"""Tables and indexes: their definitions, comparison with the existing ones, templates, creation and IAM policies."""

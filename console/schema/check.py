@@ -1,7 +1,7 @@
-"""What is there, compared with what the registry asks: one report per table, as `/system/` and `manage.py tables` show.
+"""Comparison of the existing tables with the registry: one report per table, for `/system/` and `manage.py tables`.
 
-Inspection reads descriptions only, never items. Severities: `required` is what the schemas or the console need to
-work, `advised` is how a table should be set up, `optional` is what the console does without, saying so on its pages.
+Inspection reads descriptions only, never items. Severities: `required` is needed by the schemas or the console,
+`advised` is how a table should be set up, `optional` is what the console can do without; its pages say so.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ MAX_GSIS = 20
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as asked. `kind` and `index` say what applying it means; texts are for people."""
+    """One deviation from the registry. `kind` and `index` say how to apply the change; the texts are for people."""
 
     severity: Severity
     what: str
@@ -38,7 +38,7 @@ class Difference:
 
     @property
     def sign(self) -> str:
-        """`+` is created, `~` is changed, `!` cannot be applied."""
+        """`+` to create, `~` to change, `!` if it cannot be applied."""
         if not self.applicable:
             return "!"
         return "+" if self.kind in ("table", "index") else "~"
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """One table of the registry: whether it is there, and every difference from what is asked."""
+    """One table of the registry: its state, and every difference from its definition."""
 
     key: str
     name: str
@@ -59,7 +59,7 @@ class TableReport:
 
     @property
     def ours(self) -> bool:
-        """True for the console's own tables; others are touched only when asked explicitly."""
+        """Whether the console owns the table; others are only changed on explicit request."""
         return TABLES[self.key].ours
 
     @property
@@ -69,10 +69,10 @@ class TableReport:
 
 
 def inspect(keys: tuple[str, ...] = ()) -> list[TableReport]:
-    """Reports of the named tables (all if none), in the registry's order.
+    """Return the reports of the named tables (all if none), in the registry's order.
 
-    Two to three descriptions per table, in parallel. Raises `StoreUnavailable` or `Throttled` when a table cannot be
-    described: an unanswered question is never reported as an absent table.
+    Makes one to three describe calls per table, in parallel. Raises `StoreUnavailable` or `Throttled` if a table cannot
+    be described: a failed call is never reported as an absent table.
     """
     descriptions = dict(zip(TABLES, parallel(*(_describing(key) for key in TABLES)), strict=True))
     present = {key for key, description in descriptions.items() if description is not None}
@@ -81,10 +81,10 @@ def inspect(keys: tuple[str, ...] = ()) -> list[TableReport]:
 
 
 def inspect_each() -> list[TableReport]:
-    """As `inspect` of all tables; where one cannot be described, its report has the `failure` and no differences."""
+    """Inspect all tables; one that cannot be described has a report with the `failure` and no differences."""
     descriptions = dict(zip(TABLES, parallel(*(_trying(_describing(key)) for key in TABLES)), strict=True))
     present = {key for key, found in descriptions.items() if found is not None and not isinstance(found, str)}
-    # What is not known to be absent must not make others look wrong.
+    # Tables in an unknown state must not make others look wrong.
     reports = {
         key: _unknown(TABLES[key], found) if isinstance(found, str) else None for key, found in descriptions.items()
     }
@@ -94,7 +94,7 @@ def inspect_each() -> list[TableReport]:
 
 
 def _trying(work: Callable[[], Any]) -> Callable[[], Any]:
-    """The work, with the words of what went wrong for its result where something did."""
+    """Wrap `work` to return the words of a `ConsoleError` instead of raising it."""
 
     def tried() -> Any:
         try:
@@ -112,7 +112,10 @@ def _unknown(spec: TableSpec, failure: str) -> TableReport:
 
 
 def describe(name: str) -> dict[str, Any] | None:
-    """DynamoDB's description of a table, or None where it says that there is none. Raises `StoreUnavailable`."""
+    """Return DynamoDB's description of a table, or None if it does not exist or is being deleted.
+
+    Raises `StoreUnavailable`.
+    """
     try:
         description: dict[str, Any] = call("DescribeTable", TableName=name)["Table"]
     except TableMissing:
@@ -129,7 +132,7 @@ def _reporting(key: str, description: dict[str, Any] | None, present: set[str]) 
 
 
 def report(spec: TableSpec, description: dict[str, Any] | None, present: set[str]) -> TableReport:
-    """The report of one table from its description; `present` are the keys of the tables that are there."""
+    """Return the report of one table from its description; `present` are the keys of the existing tables."""
     state: State
     if description is None:
         state, differences = "absent", [_absence(spec, present)]
@@ -149,7 +152,7 @@ def report(spec: TableSpec, description: dict[str, Any] | None, present: set[str
 
 
 def _absence(spec: TableSpec, present: set[str]) -> Difference:
-    """A missing table is required if it is ours, needed for writes, or its schema is there but for it."""
+    """Return the difference of a missing table: required if it is ours, needed for writes, or its schema is in use."""
     siblings = {key for key, other in TABLES.items() if other.schema == spec.schema}
     needed = spec.ours or spec.key in NEEDED_FOR_WRITES or bool(siblings & present - NEEDED_FOR_WRITES)
     indexes = ", ".join(index.name for index in (*spec.gsis, *spec.lsis))
@@ -169,7 +172,7 @@ def _found_keys(schema: list[dict[str, str]], types: dict[str, str]) -> str:
 
 
 def attribute_types(description: dict[str, Any]) -> dict[str, str]:
-    """Name and type of every key attribute that the table has now, its indexes' included."""
+    """Return the name and type of every key attribute of the table, including those of its indexes."""
     return {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
 
 
@@ -180,7 +183,7 @@ def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Diffe
 
 
 def index_text(index: IndexSpec) -> str:
-    """Keys and projection of an index, for people."""
+    """Format the keys and projection of an index for people."""
     projected = f"INCLUDE {', '.join(index.include)}" if index.include else "ALL"
     caution = f"; note: {index.caution}" if index.caution else ""
     return f"{_keys_text(index.hash, index.range)}; {projected}{caution}"
@@ -231,7 +234,7 @@ def _index_difference(
 
 
 def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, str]) -> str:
-    """What an existing index has instead, or nothing. One that projects more than asked serves as well."""
+    """Return the keys and projection of an index that differs, or ""; a wider projection than required is fine."""
     projection = found.get("Projection") or {}
     kind, included = projection.get("ProjectionType", "ALL"), set(projection.get("NonKeyAttributes") or ())
     keys = _found_keys(found["KeySchema"], types)
@@ -243,16 +246,16 @@ def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, 
 
 
 def _setting_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
-    """What DescribeTable tells: billing, deletion protection, encryption, stream."""
+    """Compare what DescribeTable returns: billing, deletion protection, encryption, stream."""
     differences = []
     billing = (description.get("BillingModeSummary") or {}).get("BillingMode", "PROVISIONED")
     if billing != "PAY_PER_REQUEST":
-        # What others pay for their table, and its capacity plan, is theirs to decide.
+        # Billing and capacity of another service's table are for its owner to decide.
         differences.append(Difference("advised", "billing", "PAY_PER_REQUEST", billing, spec.ours, "billing"))
     if is_protected(spec) and not description.get("DeletionProtectionEnabled", False):
         differences.append(Difference("advised", "deletion protection", "on", "off", True, "protection"))
     encryption = description.get("SSEDescription") or {}
-    # No SSEDescription is the AWS owned key, which the schemas ask for; a key of the account's own is as good.
+    # No SSEDescription means the AWS owned key, which the schemas require; a key of the account is as good.
     if encryption.get("InaccessibleEncryptionDateTime") or encryption.get("Status", "ENABLED") not in (
         "ENABLED",
         "ENABLING",
@@ -272,7 +275,7 @@ def _setting_differences(spec: TableSpec, description: dict[str, Any]) -> list[D
 
 
 def _side_differences(spec: TableSpec) -> list[Difference]:
-    """What has descriptions of its own: TTL and point-in-time recovery. Unreadable (no permission) is said."""
+    """Compare what has describe calls of its own: TTL and point-in-time recovery. Report what may not be read."""
     differences = []
     name = table_name(spec.key)
     if spec.ttl:
@@ -302,6 +305,6 @@ def _ttl_differences(spec: TableSpec, found: dict[str, Any]) -> list[Difference]
         return []
     if status == "DISABLED":
         return [Difference(severity, "time to live", spec.ttl, "off", True, "ttl")]
-    # DynamoDB wants the old attribute switched off and up to an hour to pass: nothing to be done unasked.
+    # DynamoDB requires switching the old attribute off and waiting up to an hour, which is not for us to start.
     text = f"{attribute or 'an attribute'} ({status.lower()}); switch it off by hand first"
     return [Difference(severity, "time to live", spec.ttl, text, False)]

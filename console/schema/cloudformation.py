@@ -1,7 +1,7 @@
-"""What tables lack, as CloudFormation: the owner of a table applies it, and nobody else changes the table.
+"""The changes that tables need as a CloudFormation template, for the owner of a table to apply.
 
-Each changed table is written out as it is to be afterwards, what the registry does not know included, so that nothing
-is switched off by taking it over; the metadata lists the changes for those who rather merge them by hand.
+Each changed table is written in full as it should be afterwards, including what the registry does not know, so that
+importing it switches nothing off; the metadata lists the changes for those who prefer to merge them by hand.
 """
 
 from collections import Counter
@@ -27,11 +27,11 @@ SAMPLE_ITEMS_PER_SEGMENT = 250
 
 
 def template(reports: Iterable[TableReport], named: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """A CloudFormation template with each table that lacks something, and what is left out of it, in words.
+    """Return a CloudFormation template of each table that needs changes, and a sentence for each change left out.
 
-    A table of others that is absent is in it only if it is named. An index whose key attribute some item holds with
-    another type, as NULL or empty is left out: DynamoDB would refuse that item's next write by its own service. Raises
-    `StoreUnavailable` or `Throttled`.
+    An absent table of another service is included only if it is named. For tables of other services, an index is left
+    out if a sampled item has its key attribute with another type, as NULL or empty: DynamoDB would refuse that item's
+    next write by its own service. Raises `StoreUnavailable` or `Throttled`.
     """
     resources, left_out = {}, []
     for report in reports:
@@ -72,7 +72,7 @@ def _properties(spec: TableSpec, name: str, changes: list[Difference]) -> dict[s
 
 
 def _kept(spec: TableSpec, description: dict[str, Any], changes: list[Difference]) -> dict[str, Any]:
-    """What an existing table is, with the changes."""
+    """Return the definition of an existing table with the changes."""
     added = [spec.indexes[each.index] for each in changes if each.kind == "index"]
     kinds = {each.kind for each in changes}
     attributes = {each["AttributeName"]: each for each in description["AttributeDefinitions"]}
@@ -109,7 +109,7 @@ def _kept(spec: TableSpec, description: dict[str, Any], changes: list[Difference
 
 
 def _ttl_of(name: str) -> str:
-    """The TTL attribute that is on, or nothing; what may not be looked at counts as off."""
+    """Return the enabled TTL attribute, or ""; also "" if it may not be read."""
     try:
         found = call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
     except ConsoleError:
@@ -137,10 +137,10 @@ def _throughput(description: dict[str, Any]) -> dict[str, int]:
 
 
 def _clashes(spec: TableSpec, index: IndexSpec) -> list[str]:
-    """What sampled items hold in the index's key attributes that DynamoDB would not take there. Never shows values."""
+    """Return what sampled items have in the index's key attributes that DynamoDB would refuse. Never shows values."""
     name = table_name(spec.key)
     description = describe(name)
-    # What is a key already is of its type in every item, or DynamoDB would have refused the item.
+    # Every item already has the right type in an existing key attribute.
     enforced = attribute_types(description) if description else {}
     wanted = {
         attribute: kind
@@ -161,7 +161,7 @@ def _clashes(spec: TableSpec, index: IndexSpec) -> list[str]:
 
 
 def _segment(name: str, segment: int, attributes: list[str]) -> list[dict[str, dict[str, Any]]]:
-    """The first items of one of the equal parts that DynamoDB divides a table into, so that samples spread over it."""
+    """Return the first items of one segment of the table, so that the samples are spread over it. One Scan call."""
     names = {f"#{position}": attribute for position, attribute in enumerate(attributes)}
     answer = call(
         "Scan",
@@ -177,7 +177,7 @@ def _segment(name: str, segment: int, attributes: list[str]) -> list[dict[str, d
 
 
 def _clash(value: dict[str, Any] | None, kind: str) -> str:
-    """Why DynamoDB would not take a value as a key, or nothing. An absent attribute only leaves its item out."""
+    """Return why DynamoDB would refuse a value as a key, or "". An item without the attribute is only left out."""
     if value is None or value.get(kind):
         return ""
     return "empty" if kind in value else f"of type {next(iter(value), 'NULL')}"

@@ -1,6 +1,6 @@
-"""Creating what is missing: tables of the console's own, whole or in part, and those of others that are named.
+"""Creation of what is missing: the console's own tables and parts of them, and named tables of other services.
 
-Nothing is ever deleted. An existing table of another service is never changed from here: see `cloudformation`.
+Nothing is ever deleted. An existing table of another service is never changed here: see `cloudformation`.
 """
 
 import time
@@ -21,19 +21,19 @@ POLL_SECONDS = (0.2, 0.3, 0.5, 1.0, 1.0, 2.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """One thing to be created or switched on, of one table."""
+    """One table, or one part or setting of a table, to create or switch on."""
 
     key: str
     difference: Difference
 
     @property
     def title(self) -> str:
-        """For progress bars: `MESSAGES: index due-index`."""
+        """The title in progress bars: `MESSAGES: index due-index`."""
         return f"{self.key}: {self.difference.what}"
 
 
 def missing(reports: Iterable[TableReport], named: Collection[str] = ()) -> list[Creation]:
-    """What `create` would make: all that tables of ours lack, and whole tables of others that are named."""
+    """Return what `create` should make: everything our tables lack, and named tables of other services."""
     return [
         Creation(report.key, difference)
         for report in reports
@@ -43,10 +43,10 @@ def missing(reports: Iterable[TableReport], named: Collection[str] = ()) -> list
 
 
 def create(wanted: Creation, waiting: Callable[[str], object] = lambda _: None) -> None:
-    """Make one thing and wait until DynamoDB has made it; a new table gets TTL and recovery as well.
+    """Create one thing and wait until DynamoDB has finished; a new table gets TTL and recovery too.
 
-    `waiting` is told what is being waited for, at every look. Safe to interrupt and to repeat: what DynamoDB has begun
-    goes on, and the next check shows what is left. Raises the console's errors.
+    Each poll calls `waiting` with what it waits for. Safe to interrupt and to repeat: DynamoDB continues what it has
+    begun, and the next check shows what is left. Raises the console's errors.
     """
     spec = TABLES[wanted.key]
     try:
@@ -87,9 +87,9 @@ def _apply(spec: TableSpec, difference: Difference) -> None:
 
 
 def _create_index(spec: TableSpec, index: IndexSpec) -> None:
-    """One UpdateTable makes one index: DynamoDB refuses two at a time."""
+    """Create one index with one UpdateTable: DynamoDB refuses two at a time."""
     name = table_name(spec.key)
-    # Those that are there already are named too, so that nothing can read the call as taking them away.
+    # Include the existing definitions, so that the call cannot be read as removing them.
     attributes = {each["AttributeName"]: each for each in (describe(name) or {}).get("AttributeDefinitions") or ()}
     attributes |= {each["AttributeName"]: each for each in attribute_definitions(spec, index)}
     call(
@@ -101,7 +101,7 @@ def _create_index(spec: TableSpec, index: IndexSpec) -> None:
 
 
 def _wait(spec: TableSpec, waiting: Callable[[str], object]) -> None:
-    """Until the table and all its indexes are active. A description that fails is asked again, within reason."""
+    """Wait until the table and all its indexes are active. A failed description is retried a few times."""
     name = table_name(spec.key)
     failures = 0
     for attempt in range(10**9):
@@ -120,7 +120,7 @@ def _wait(spec: TableSpec, waiting: Callable[[str], object]) -> None:
 
 
 def _busy(description: dict[str, Any] | None) -> str:
-    """What the table is busy with, or nothing."""
+    """Return what the table is busy with, or ""."""
     if description is None:
         return "the table to appear"
     for index in description.get("GlobalSecondaryIndexes") or ():

@@ -1,4 +1,4 @@
-"""From a table's spec to the words of DynamoDB: what CreateTable and UpdateTable are told."""
+"""Table specs as the requests of CreateTable and UpdateTable."""
 
 from typing import Any
 
@@ -10,10 +10,9 @@ from console.store.calls import table_name
 
 
 def create_table_request(key: str) -> dict[str, Any]:
-    """Arguments of CreateTable for the table of that registry key, with all its indexes, in this environment.
+    """Return the arguments of CreateTable for the table of a registry key, with all its indexes, in this environment.
 
-    TTL and point-in-time recovery are not among them: DynamoDB takes those in calls of their own, once a table is
-    active.
+    TTL and point-in-time recovery are not included: DynamoDB takes them in separate calls, once the table is active.
     """
     spec = TABLES[key]
     return {
@@ -25,8 +24,8 @@ def create_table_request(key: str) -> dict[str, Any]:
 
 
 def table_definition(spec: TableSpec) -> dict[str, Any]:
-    """What CreateTable is told of a table that is the same in every environment."""
-    # Encryption is left out on purpose: the AWS owned key, as the schemas ask, is the default.
+    """Return the arguments of CreateTable that are the same in every environment."""
+    # Encryption is left out on purpose: the default is the AWS owned key, as the schemas require.
     request: dict[str, Any] = {
         "KeySchema": key_schema(spec.hash, spec.range),
         "AttributeDefinitions": attribute_definitions(spec),
@@ -42,7 +41,7 @@ def table_definition(spec: TableSpec) -> dict[str, Any]:
 
 
 def index_definition(index: IndexSpec) -> dict[str, Any]:
-    """An index as CreateTable and UpdateTable take it."""
+    """Return an index in the form that CreateTable and UpdateTable take."""
     return {
         "IndexName": index.name,
         "KeySchema": key_schema(index.hash, index.range),
@@ -51,14 +50,14 @@ def index_definition(index: IndexSpec) -> dict[str, Any]:
 
 
 def projection(index: IndexSpec) -> dict[str, Any]:
-    """The projection of an index: ALL, or INCLUDE with its attributes."""
+    """Return the projection of an index: ALL, or INCLUDE with its attributes."""
     if not index.include:
         return {"ProjectionType": "ALL"}
     return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.include)}
 
 
 def key_schema(partition: KeyAttribute, sort: KeyAttribute | None) -> list[dict[str, str]]:
-    """HASH, and RANGE where there is one."""
+    """Return the key schema: HASH, and RANGE if there is a sort key."""
     keys = [{"AttributeName": partition.name, "KeyType": "HASH"}]
     if sort is not None:
         keys.append({"AttributeName": sort.name, "KeyType": "RANGE"})
@@ -66,23 +65,23 @@ def key_schema(partition: KeyAttribute, sort: KeyAttribute | None) -> list[dict[
 
 
 def key_attributes(spec: TableSpec, *indexes: IndexSpec) -> dict[str, str]:
-    """Name and type of the key attributes of the table and of the given indexes (all of its indexes if none given)."""
+    """Return the name and type of the key attributes of the table and the given indexes (all indexes if none)."""
     chosen = indexes or (*spec.gsis, *spec.lsis)
     pairs = [(spec.hash, spec.range), *((index.hash, index.range) for index in chosen)]
     return {attribute.name: attribute.type for pair in pairs for attribute in pair if attribute is not None}
 
 
 def attribute_definitions(spec: TableSpec, *indexes: IndexSpec) -> list[dict[str, str]]:
-    """AttributeDefinitions of the table and of the given indexes (all of its indexes if none given)."""
+    """Return the AttributeDefinitions of the table and the given indexes (all indexes if none)."""
     attributes = key_attributes(spec, *indexes)
     return [{"AttributeName": name, "AttributeType": kind} for name, kind in attributes.items()]
 
 
 def in_cloudformation(request: dict[str, Any], ttl: str) -> dict[str, Any]:
-    """What CreateTable takes as properties of a table in a template, with the attribute of its TTL ("" for none)."""
+    """Return the CloudFormation properties for arguments of CreateTable, with a TTL attribute ("" for none)."""
     properties = dict(request)
     if stream := request.get("StreamSpecification"):
-        # CloudFormation has no StreamEnabled: being there is being on.
+        # CloudFormation has no StreamEnabled: a specification enables the stream.
         properties["StreamSpecification"] = {"StreamViewType": stream["StreamViewType"]}
     if ttl:
         properties["TimeToLiveSpecification"] = {"AttributeName": ttl, "Enabled": True}

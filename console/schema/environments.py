@@ -1,4 +1,4 @@
-"""Environments and their tables: which are production, and whose a name says a table is."""
+"""Environments: which are production, and which one a table's name belongs to."""
 
 import re
 from urllib.parse import urlsplit
@@ -13,12 +13,12 @@ DEVELOPMENT = ("local", "demo", "test", "dev", "development")
 
 
 def is_protected(spec: TableSpec) -> bool:
-    """Whether point-in-time recovery and deletion protection are asked for in this environment."""
+    """Return whether the table needs point-in-time recovery and deletion protection in this environment."""
     return spec.protected and settings.CONSOLE_ENV not in DEVELOPMENT
 
 
 def is_local_endpoint(endpoint: str) -> bool:
-    """Whether a DynamoDB endpoint is on this machine or a private host, that is: not AWS."""
+    """Return whether a DynamoDB endpoint is not AWS but on this machine or a private host."""
     try:
         host = urlsplit(endpoint).hostname or ""
     except ValueError:
@@ -27,11 +27,11 @@ def is_local_endpoint(endpoint: str) -> bool:
 
 
 def environment_named_in(name: str) -> str:
-    """The last word of a table's name that is an environment, or the empty string."""
+    """Return the last word of a table's name that is an environment, or ""."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     return next((word for word in reversed(words) if word in ENVIRONMENTS), "")
 
 
 def is_same_environment(one: str, other: str) -> bool:
-    """Whether two words mean one environment."""
+    """Return whether two words mean the same environment."""
     return one == other or {one, other} <= set(PRODUCTION) or {one, other} <= {"dev", "development"}

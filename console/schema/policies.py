@@ -1,7 +1,7 @@
-"""Least-privilege IAM policies: what each process of the console does with which table, index and queue, and no more.
+"""Least-privilege IAM policies: which tables, indexes and queues each process of the console uses, and how.
 
-Tests walk over every page, form and job, and compare the calls with these lists: neither lacks anything nor has more.
-IAM knows no transactions: it asks for the actions inside of them.
+Tests run every page, form and job, and compare the calls with these lists: nothing is missing and nothing is unused.
+IAM has no action for transactions; they need the actions inside them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from console.store.calls import table_name
 class Access:
     """What a process may do with one table: `actions` on the table itself, `indexes` that it queries.
 
-    `stream`: it reads the table's stream.
+    `stream`: whether it reads the table's stream.
     """
 
     table: str
@@ -33,7 +33,7 @@ QueueName = Literal["HANDOFF", "CHANNELS", "OUTBOX", "RECEIPTS", "SERVICE"]
 
 @dataclass(frozen=True, slots=True)
 class QueueAccess:
-    """What a process may do with queues, where they are configured; `CHANNELS` are those of all channels."""
+    """What a process may do with a queue, if it is configured; `CHANNELS` are the queues of all channels."""
 
     queue: QueueName
     actions: tuple[str, ...]
@@ -41,9 +41,9 @@ class QueueAccess:
 
 @dataclass(frozen=True, slots=True)
 class PolicyScope:
-    """What the ARNs of a policy are made of: of this environment, or of a template's parameters.
+    """The values in a policy's ARNs: of this environment, or a template's parameters.
 
-    `table` names a table by its key, `queues` has ARNs; `secrets` are patterns of names, none where nothing is sent.
+    `table` returns a table's name by key, `queues` has ARNs, `secrets` has name patterns, none if nothing is sent.
     """
 
     partition: str
@@ -56,14 +56,14 @@ class PolicyScope:
     from_email: str
 
     def arn(self, service: str, resource: str) -> str:
-        """The ARN of something in this region and account."""
+        """Return the ARN of a resource in this region and account."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
 def _of_web(key: str, *actions: str) -> Access:
-    """What the web servers do with a table, and that they query each of its indexes.
+    """Return the access of the web servers to a table: `actions`, queries of each index, and descriptions.
 
-    Pages ask which tables and indexes are there, and the system page how they are kept.
+    Pages check which tables and indexes exist, and the system page shows their settings.
     """
     spec = TABLES[key]
     ttl = ("DescribeTimeToLive",) if spec.ttl else ()
@@ -91,14 +91,14 @@ WEB = (
     _of_web("STAFF_SESSIONS", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
     _of_web("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
 )
-# Where the record of an action has expired before its entry, its conversation is found by its id.
+# If the record of an action has expired before its entry, the conversation is looked up by id.
 _SETTLING = ("conversation-id-index",)
 INDEXER = (
     Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), _SETTLING, stream=True),
     Access("CONVERSATION_STATE", ("GetItem",)),
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
-    # The facts of Insight, and the key of its pseudonyms.
+    # The facts of Insight, and the key of their pseudonyms.
     Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem")),
     Access(
         "CONSOLE", ("DescribeTable", "GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem")
@@ -106,7 +106,7 @@ INDEXER = (
 )
 INSIGHT = (
     Access("INSIGHT", ("DescribeTable", "Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem")),
-    # What it walks over.
+    # The tables it scans.
     Access("THREADS", ("DescribeTable", "Scan", "Query", "BatchGetItem")),
     Access("SESSIONS", ("DescribeTable", "Scan", "GetItem")),
     Access("CHATS", ("DescribeTable", "Scan", "Query")),
@@ -114,10 +114,10 @@ INSIGHT = (
     Access("IDEMPOTENCY", ("DescribeTable", "Scan", "BatchGetItem")),
     Access("CONVERSATION_STATE", ("DescribeTable", "Scan", "GetItem")),
     Access("TENANT_CONVERSATIONS", ("DescribeTable", "Scan", "GetItem")),
-    # Whose a conversation is, and how much a tenant may send.
+    # The owner of a conversation, and the limits of a tenant.
     Access("CONVERSATIONS", (), ("conversation-id-index",)),
     Access("TENANTS", ("GetItem",)),
-    # Leases, the key of pseudonyms, the ways back from these, budgets, and whom to tell of them and of the week.
+    # Leases, the pseudonym key, reverse look-ups of pseudonyms, budgets, and recipients of budget alerts and summaries.
     Access("CONSOLE", ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
 )
 TIMERS = (
@@ -165,7 +165,7 @@ SENDER = (
 
 
 def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
-    """What a process may do that does the work of several."""
+    """Merge the access lists of several processes into one."""
     found: dict[str, Access] = {}
     for access in (each for part in parts for each in part):
         known = found.setdefault(access.table, access)
@@ -179,8 +179,8 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
 
 
 WORK = _together(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
-# The web servers, the indexer, the timers, what sums up for Insight, the receivers and the sender (workers or Lambdas),
-# the notifier, the job that settles actions, and all but the first in one process.
+# The web servers; the indexer; the timers; the sums of Insight; the receivers and the sender (workers or Lambdas); the
+# notifier; the job that settles actions; and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
     "web": WEB,
     "indexer": INDEXER,
@@ -211,22 +211,22 @@ QUEUES: dict[str, tuple[QueueAccess, ...]] = {
     "sender": _SENDING,
     "work": (*_RECEIVING, *_SENDING),
 }
-# Who may read the companies' secrets, by the names that the platform gives them.
+# The processes that may read the companies' secrets, by the platform's names for them.
 SECRETS = ("sender", "work")
 
-# Who may publish to topics and send emails.
+# The processes that may publish to topics and send emails.
 NOTIFYING = ("notifier", "work")
 
 _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 
 
 def document(name: str, account: str = "*") -> dict[str, Any]:
-    """The IAM policy of a process for the tables and queues of this environment, in AWS_REGION. Raises `KeyError`."""
+    """Return the IAM policy of a process for this environment's tables and queues in AWS_REGION. Raises `KeyError`."""
     return {"Version": "2012-10-17", "Statement": statements(name, _this_environment(account))}
 
 
 def statements(name: str, scope: PolicyScope) -> list[dict[str, Any]]:
-    """What a process may do, as the statements of its policy. Raises `KeyError`."""
+    """Return the statements of a process's policy. Raises `KeyError`."""
     found = [*_table_statements(POLICIES[name], scope), *_queue_statements(QUEUES.get(name, ()), scope)]
     if name in SECRETS and scope.secrets:
         arns = [scope.arn("secretsmanager", f"secret:{each}") for each in scope.secrets]
@@ -257,7 +257,7 @@ def _this_environment(account: str) -> PolicyScope:
 
 
 def _queue_arn(url: str, account: str) -> str:
-    """The address of a queue names its account: `https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`."""
+    """Return a queue's ARN. Its URL has the account: `https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`."""
     owner, _, name = urlsplit(url).path.strip("/").rpartition("/")
     return f"arn:aws:sqs:{settings.AWS_REGION}:{owner or account}:{name}"
 
@@ -281,7 +281,7 @@ def _queue_statements(accesses: tuple[QueueAccess, ...], scope: PolicyScope) -> 
 
 
 def _notifying(scope: PolicyScope) -> Iterator[dict[str, Any]]:
-    """Topics may be in any region and account; emails leave from one address."""
+    """Yield the statements for topics, in any region and account, and for emails from one address."""
     yield _allow("Topics", "sns", ("Publish",), [f"arn:{scope.partition}:sns:*:*:{scope.topic_prefix}*"])
     if scope.from_email:
         statement = _allow("Emails", "ses", ("SendEmail",), [scope.arn("ses", "identity/*")])

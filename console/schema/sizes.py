@@ -1,15 +1,15 @@
-"""How large DynamoDB finds an item."""
+"""The size of an item by DynamoDB's rules."""
 
 from decimal import Context, Decimal
 from typing import Any
 
 MAX_ITEM_BYTES = 400 * 1024
-# DynamoDB keeps 38 digits; the default context would round to 28.
+# DynamoDB has 38 digits of precision; the default context would round to 28.
 _EXACT = Context(prec=60)
 
 
 def size_of(item: dict[str, dict[str, Any]]) -> int:
-    """Bytes of an item as DynamoDB counts them: names and values, numbers by their digits, 3 and 1 for containers."""
+    """Return an item's bytes as DynamoDB counts them: names and values, numbers by digits, 3 and 1 for containers."""
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
@@ -33,7 +33,7 @@ def _value_size(value: dict[str, Any]) -> int:
 
 
 def _number_size(number: Decimal) -> int:
-    """Two digits a byte, in pairs from the decimal point on; one byte more, and another for a minus."""
+    """Return the bytes of a number: one per pair of digits from the decimal point, one more, and one for a minus."""
     _, digits, exponent = number.normalize(_EXACT).as_tuple()
     places = len(digits) + int(exponent) % 2 if number else 0
     return (places + 1) // 2 + 1 + (number < 0)

@@ -1,4 +1,4 @@
-"""Every table of the platform: its key, name in this environment, and what the schemas ask of it.
+"""The registry of all tables: key, base name, keys, indexes and settings.
 
 The five source schemas are the authority on keys and attribute names; what the console adds is marked as ours.
 """
@@ -30,10 +30,10 @@ class KeyAttribute:
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """A secondary index. `include` is empty for projection ALL; `ours` marks what the console adds to a schema.
+    """A secondary index. `include` is empty for projection ALL; `ours` marks one that the console adds to a schema.
 
-    `caution` is what to know before it is added to a table that others write; with `other_range` as its range key it
-    serves as well.
+    `caution` is a warning for adding it to a table that others write; an index with `other_range` as its range key is
+    accepted too.
     """
 
     name: str
@@ -46,13 +46,13 @@ class IndexSpec:
 
     @property
     def ranges(self) -> "tuple[KeyAttribute | None, ...]":
-        """The range keys with which it serves, the one asked for first; (None,) where it has none."""
+        """The accepted range keys, the preferred one first; (None,) without any."""
         return (self.range, self.other_range) if self.other_range else (self.range,)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """What one table must be. `ours`: the console owns the table and may create and change it freely."""
+    """The definition of one table. `ours`: the console owns the table and may create and change it freely."""
 
     key: str
     base: str
@@ -62,16 +62,16 @@ class TableSpec:
     gsis: tuple[IndexSpec, ...] = ()
     lsis: tuple[IndexSpec, ...] = ()
     ttl: str = ""
-    # With this range key the table serves as well: the schema names one, its writers another.
+    # A table with this range key is accepted too: the schema names one, its writers use another.
     other_range: KeyAttribute | None = None
-    # Its schema leaves it to the environment whether items go by themselves.
+    # The schema leaves it to the environment whether items expire.
     ttl_optional: bool = False
-    # The views with which its stream serves, the one asked for first; none where nobody follows it.
+    # The accepted stream views, the preferred one first; none if the console reads no stream.
     stream: tuple[StreamView, ...] = ()
     purpose: str = ""
-    # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
+    # Point-in-time recovery and deletion protection: off in development, as in the schemas, and on elsewhere.
     protected: bool = True
-    # By name; made of `gsis` and `lsis`.
+    # All of `gsis` and `lsis`, by name.
     indexes: Mapping[str, IndexSpec] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -79,12 +79,12 @@ class TableSpec:
 
     @property
     def ranges(self) -> "tuple[KeyAttribute | None, ...]":
-        """The range keys with which it serves, the one asked for first; (None,) where it has none."""
+        """The accepted range keys, the preferred one first; (None,) without any."""
         return (self.range, self.other_range) if self.other_range else (self.range,)
 
     @property
     def ours(self) -> bool:
-        """True for the console's own tables."""
+        """Whether the console owns the table."""
         return self.schema == "console"
 
 
@@ -92,14 +92,14 @@ S = KeyAttribute
 
 
 def N(name: str) -> KeyAttribute:
-    """A number key attribute."""
+    """Return a number key attribute."""
     return KeyAttribute(name, "N")
 
 
-# Who the customer is; masked, or masking, where a page is read redacted.
+# The customer's names; masked on redacted pages, and used there to mask the names in texts.
 RECIPIENT_NAMES = ("recipient_first_name", "recipient_last_name")
-# What a list row shows of a conversation, besides its key: what the console's indexes over conversations project. Never
-# `messages`, `ai_config`, `channel_config` or `project_data`. Over all its indexes a table projects 100 at most.
+# The attributes of a list row besides the key, projected by the console's indexes over conversations. Never `messages`,
+# `ai_config`, `channel_config` or `project_data`. All indexes of a table together project at most 100.
 CONVERSATION_SUMMARY = (
     "company_id",
     "company_name",
@@ -134,7 +134,7 @@ CONVERSATION_SUMMARY = (
 
 
 def _summaries(name: str, partition: KeyAttribute, sort: KeyAttribute) -> IndexSpec:
-    """An index of ours whose rows hold what a list of conversations shows."""
+    """Return an index of ours that projects the attributes of a list of conversations."""
     keys = {partition.name, sort.name}
     return IndexSpec(name, partition, sort, tuple(each for each in CONVERSATION_SUMMARY if each not in keys), ours=True)
 
@@ -164,7 +164,7 @@ _SPECS = (
                 ours=True,
             ),
             _summaries("company-id-updated-at-index", S("company_id"), S("updated_at")),
-            # Sparse: only what a human has or waits for carries the partition key.
+            # Sparse: only conversations that a human holds or that wait for one have the partition key.
             _summaries("hand-off-queue-index", S("gsi_hand_off_queue"), S("hand_off_requested_at")),
         ),
         lsis=(
@@ -175,7 +175,7 @@ _SPECS = (
         ),
         ttl="ttl",
         ttl_optional=True,
-        # The indexer of the queue reads it.
+        # Read by the indexer.
         stream=("NEW_AND_OLD_IMAGES",),
         purpose="platform conversations and the hand-off",
     ),
@@ -187,7 +187,7 @@ _SPECS = (
         S("message_sid"),
         ttl="expires_at",
         stream=("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
-        # Of items that live for a minute.
+        # Items live for a minute.
         protected=False,
         purpose="customers’ messages before the platform has dealt with them",
     ),
@@ -234,7 +234,7 @@ _SPECS = (
         "chatbot-sessions",
         S("UserId"),
         S("SessionId"),
-        # The public chatbot's own table; its sessions' ids end in that number.
+        # The range key of the public chatbot's own table; its session ids end in that number.
         other_range=N("TimestampCreated"),
         ttl="SessionTTL",
         purpose="running chatbot sessions",
@@ -310,7 +310,7 @@ _SPECS = (
         "console",
         S("username"),
         gsis=(
-            # Never what lets somebody in: no password hash, no second factor's secret.
+            # Never credentials: no password hash, no second factor's secret.
             IndexSpec(
                 "role-index",
                 S("role"),

@@ -1,1 +1,1 @@
-"""The trail: what is recorded, and how. Below staff and audit, which both write it."""
+"""The trail: what is recorded, and how. A layer below staff and audit, which both write it."""

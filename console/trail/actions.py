@@ -1,7 +1,7 @@
-"""What the trail's words mean: names of actions, and what a stored entry says, whoever wrote it.
+"""The vocabulary of the trail: names of actions, and the meaning of stored entries, whoever wrote them.
 
-Actions are the middleware's and the console's own, an open set: others occur. The schema asks of results for
-"success/fail + reason", and does not say what separates the two: the first word is the outcome, the rest the reason.
+Actions are the middleware's and the console's own; the set is open. The schema defines results as "success/fail +
+reason" without a separator: the first word is the outcome, the rest is the reason.
 """
 
 import json
@@ -17,10 +17,10 @@ from console.trees import tail, text_of, well_formed
 
 
 class Action(StrEnum):
-    """What an audit entry says was done (`action_type`)."""
+    """An action recorded by an audit entry (`action_type`)."""
 
-    # The middleware's: those that the schema names as such (middleware-state-idempotency-audit, table C), and those of
-    # its keys of actions (section A.1)
+    # The middleware's: those that the schema (middleware-state-idempotency-audit, table C) names, and those in its keys
+    # of actions (section A.1)
     ROUTE = "route"
     TAG = "tag"
     AUTO_REPLY = "auto_reply"
@@ -29,7 +29,7 @@ class Action(StrEnum):
     RP_TAG = "rp_tag"
     RP_ASSIGN = "rp_assign"
     SHOPIFY_LOOKUP = "shopify_lookup"
-    # The hand-off (console staff, and `platform` for what the platform asked)
+    # The hand-off (by staff, or `platform` for what the platform requested)
     HAND_OFF_REQUEST = "hand_off.request"
     HAND_OFF_TAKE_OVER = "hand_off.take_over"
     HAND_OFF_TAKE = "hand_off.take"
@@ -45,12 +45,12 @@ class Action(StrEnum):
     HAND_OFF_LEAVE = "hand_off.leave"
     HAND_OFF_FENCE = "hand_off.fence"
     HAND_OFF_REASSERT = "hand_off.reassert"
-    # What customers write to people
+    # Customers' messages to people
     MESSAGE_RECEIVED = "message.received"
     MESSAGE_NOT_PLACED = "message.not_placed"
     MESSAGE_PLACED = "message.placed"
     MESSAGE_DISCARDED = "message.discarded"
-    # What people answer
+    # Replies, and the team's notes, settings and texts
     REPLY_SEND = "reply.send"
     REPLY_DELIVERY = "reply.delivery"
     NOTE_SAVED = "note.saved"
@@ -70,7 +70,7 @@ class Action(StrEnum):
     SAVED_VIEW_DELETED = "saved_view.deleted"
     INITIAL_APPROVE = "initial.approve"
     INITIAL_REJECT = "initial.reject"
-    # Looking at personal data
+    # Access to personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"
     PERSON_LOOKED_UP = "person.looked_up"
@@ -127,7 +127,7 @@ class Action(StrEnum):
 
 
 class Result(StrEnum):
-    """First word of an entry's `result`; a reason may follow: after a colon where we write it."""
+    """First word of an entry's `result`; a reason may follow, after a colon in the console's own entries."""
 
     PENDING = "pending"
     SUCCESS = "success"
@@ -135,28 +135,28 @@ class Result(StrEnum):
     FAILED = "failed"
 
 
-# What the types of all hand-offs begin with, those of writers to come among them.
+# The prefix of all hand-off actions, including those of future writers.
 HAND_OFF_PREFIX = "hand_off."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------
 
-# For pages and exports: a failure in that the console refused what was asked.
+# For pages and exports: a failure because the console refused the request.
 REFUSED = "refused"
 _FIRST_WORD = re.compile(r"[\s(\[]*([^\W\d_]+)")
 _SUCCESSES, _FAILURES = ("success", "succeeded", "ok"), ("fail", "fails", "failed", "failure", "failing", "error")
-# The words that say an outcome and nothing else.
+# Words that are an outcome and nothing else.
 _RESULT_WORDS = frozenset((*_SUCCESSES, *_FAILURES, Result.PENDING, Result.CONFLICT))
 _OUTCOMES = ("status", "result", "outcome")
 _REASONS = ("reason", "error", "message")
-# A dash parts where a blank follows it, or stands at the word itself; elsewhere it is a sign: "fail: -5 left".
+# A dash separates if a blank follows it, or directly after the word; elsewhere it is a sign: "fail: -5 left".
 _BETWEEN = re.compile(r"(?:\s*(?:[:;,.=|/\]>]+|[-–—]+(?=\s))|[-–—_]+)?\s*")
 _IN_BRACKETS = re.compile(r"\(([^()]*)\)")
 
 
 def outcome(result: str) -> str:
-    """One of pending, success, conflict, failed or unknown, by the first word: services write `fail` and `failure`."""
+    """Return pending, success, conflict, failed or unknown, by the first word: services write `fail` and `failure`."""
     found = _FIRST_WORD.match(result)
     word = found[1].lower() if found else ""
     if word.startswith("fail") or word in _FAILURES:
@@ -167,7 +167,7 @@ def outcome(result: str) -> str:
 
 
 def outcome_of(entry: AuditEntry) -> str:
-    """One of pending, success, conflict, failed or unknown.
+    """Return the outcome of an entry: pending, success, conflict, failed or unknown.
 
     A denial is a failure whatever is stored: older ones say success.
     """
@@ -177,7 +177,7 @@ def outcome_of(entry: AuditEntry) -> str:
 
 
 def reason_of(stored: Any) -> str:
-    """Why, redacted: what a result says beside its outcome, and all of it where no outcome can be read."""
+    """Return the redacted reason of a result: all but its outcome, or all of it if no outcome can be read."""
     opened = _opened(stored)
     if isinstance(opened, dict):
         shown: Any = redact_value(well_formed(opened))
@@ -187,7 +187,7 @@ def reason_of(stored: Any) -> str:
 
 
 def _opened(stored: Any) -> Any:
-    """A map that was stored as JSON is the map."""
+    """Parse a map that was stored as JSON; return any other value as it is."""
     if isinstance(stored, str) and stored.lstrip().startswith("{"):
         try:
             return json.loads(stored)
@@ -197,7 +197,7 @@ def _opened(stored: Any) -> Any:
 
 
 def _head(stored: Any) -> str:
-    """What begins with the outcome: the text itself, or the first of a map's values that is named for it."""
+    """Return the text that begins with the outcome: the text itself, or a map's first value with an outcome's name."""
     if not isinstance(stored, dict):
         return _as_text(stored)
     values = (value for name, value in stored.items() if str(name).lower() in _OUTCOMES)
@@ -205,7 +205,7 @@ def _head(stored: Any) -> str:
 
 
 def _reason_in(payload: dict[str, Any]) -> str:
-    """The reason in a redacted map whose outcome is known: what is named so first, then all else with its name."""
+    """Return the reason in a redacted map with a known outcome: named reasons first, then everything else by name."""
     heads: list[str] = []
     reasons: list[str] = []
     others: list[str] = []
@@ -223,7 +223,7 @@ def _reason_in(payload: dict[str, Any]) -> str:
 
 
 def _rest(text: str) -> str:
-    """What follows the outcome; all of the text where its first word is no outcome, or one that only begins like it."""
+    """Return the text after the outcome; all of it if its first word is not an outcome, or only begins like one."""
     found = _FIRST_WORD.match(text)
     if found is None or found[1].lower() not in _RESULT_WORDS:
         return text.strip()
@@ -243,7 +243,7 @@ def _as_text(value: Any) -> str:
 
 # --- Entries as stored ------------------------------------------------------------------------------------------------
 
-# Entries made once in a period have its beginning in their key; none is longer.
+# Entries that are made once per period have its start in their key; no period is longer.
 LONGEST_PERIOD = timedelta(hours=1)
 
 
@@ -260,13 +260,13 @@ _MADE_ONCE = (
 
 
 def text_in(entry: AuditEntry, name: str) -> str:
-    """An attribute of an entry as text, as stored; "" where it is absent, empty or no plain value."""
+    """Return a stored attribute of an entry as text; "" if it is absent, empty or not a plain value."""
     value = entry.plain(name)
     return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
 
 
 def as_payload(stored: Any) -> Any:
-    """An entry's payload as plain Python, redacted again: JSON as text, a map that a writer stored as such, or text."""
+    """Return an entry's payload as plain Python, redacted again: from JSON text, a stored map, or other text."""
     if isinstance(stored, str):
         try:
             stored = json.loads(stored)
@@ -276,18 +276,18 @@ def as_payload(stored: Any) -> Any:
 
 
 def payload_of(entry: AuditEntry) -> dict[str, Any]:
-    """The payload of an entry, redacted; empty where it is no map."""
+    """Return the payload of an entry, redacted; {} if it is not a map."""
     payload = as_payload(entry.plain("action_payload_redacted"))
     return payload if isinstance(payload, dict) else {}
 
 
 def instant_of(entry: AuditEntry) -> datetime | None:
-    """When an entry was made: the timestamp that its sort key begins with, in whichever spelling."""
+    """Return when an entry was made: the timestamp at the start of its sort key, in any spelling."""
     return clock.parse_instant(str(entry.plain("ts_action_id") or "").split("#", 1)[0])
 
 
 def happened_at(entry: AuditEntry) -> datetime | None:
-    """When it was, as its row shows it: the instant of its key, or a later one in that period that its payload says."""
+    """Return the time that an entry's row shows: that of its key, or a later one of the same period in its payload."""
     at = instant_of(entry)
     if at is None or at.second or at.microsecond or entry.plain("action_type") not in _MADE_ONCE:
         return at
@@ -296,11 +296,11 @@ def happened_at(entry: AuditEntry) -> datetime | None:
 
 
 def times_of(entry: AuditEntry) -> int:
-    """How often it happened: one entry may count what was repeated within its minute."""
+    """Return how often it happened: one entry can count repetitions within a minute."""
     times = entry.plain("times")
     return times if isinstance(times, int) and times > 1 else 1
 
 
 def is_live(entry: AuditEntry, now: datetime) -> bool:
-    """Whether an entry is not past its TTL."""
+    """Return whether an entry is not past its TTL."""
     return not clock.is_expired(entry.plain("expires_at"), now)

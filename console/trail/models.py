@@ -7,7 +7,7 @@ from console.store.models import ForeignModel, PlainMapAttribute, TableMeta
 
 
 class ActionTypeIndex(GlobalSecondaryIndex["AuditEntry"]):
-    """Entries of one action type, by time: of the middleware's writers too (ours to add)."""
+    """Entries of one action type, by time, including the middleware's (an index of ours)."""
 
     class Meta:
         index_name = "action-type-index"
@@ -40,9 +40,9 @@ class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
 
 
 class AuditEntry(ForeignModel):
-    """Table C, `rp_mw_audit_actions`, with what console entries add (data model, section 5).
+    """Table C, `rp_mw_audit_actions`, with the attributes of console entries (data model, section 5).
 
-    `owner` is whose it is where reading found that out and the entry does not say: never stored.
+    `owner` is set on reading, for an entry that does not name its owner; it is never stored.
     """
 
     class Meta(TableMeta):
@@ -65,9 +65,9 @@ class AuditEntry(ForeignModel):
     gsi_company_id = UnicodeAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
-    # on what happened again within its minute: how often in all
+    # on entries repeated within a minute: how often in all
     times = NumberAttribute(null=True)
-    # on what the platform asked for: the platform's time of the flip of the flag that the entry stands for
+    # on the platform's requests: the platform's time of the change of the flag that the entry records
     edge_at = UnicodeAttribute(null=True)
 
     by_action_type = ActionTypeIndex()
@@ -76,7 +76,7 @@ class AuditEntry(ForeignModel):
 
 
 class ConversationEventsIndex(GlobalSecondaryIndex["IdempotencyRecord"]):
-    """The records of a conversation, by time (ours to add)."""
+    """The records of a conversation, by time (an index of ours)."""
 
     class Meta:
         index_name = "conversation-id-index"
@@ -87,7 +87,7 @@ class ConversationEventsIndex(GlobalSecondaryIndex["IdempotencyRecord"]):
 
 
 class IdempotencyRecord(ForeignModel):
-    """Table A, `rp_mw_idempotency`, with what console records add."""
+    """Table A, `rp_mw_idempotency`, with the attributes of console records."""
 
     class Meta(TableMeta):
         table_key = "IDEMPOTENCY"
@@ -106,14 +106,14 @@ class IdempotencyRecord(ForeignModel):
     payload_sha256 = UnicodeAttribute(null=True)
     payload_bytes = NumberAttribute(null=True)
     intent = UnicodeAttribute(null=True)
-    # ours: the trail entry of the action, how often it was sent, and the sealed reference of what it is about
+    # ours: the trail entry of the action, the number of attempts, and the sealed reference of its subject
     ts_action_id = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     reference = UnicodeAttribute(null=True)
-    # on hand-off actions while a service was at work: the conversation's status, and a keyed digest of the reason
+    # on hand-off actions during a service's work: the conversation's status, and a keyed digest of the reason
     during_status = UnicodeAttribute(null=True)
     during_reason = UnicodeAttribute(null=True)
-    # on hand-off actions by which nobody else gets or loses the conversation: there is nobody to tell
+    # on hand-off actions by which nobody else gets or loses the conversation: nobody needs to be notified
     nobody_to_tell = BooleanAttribute(null=True)
 
     by_conversation = ConversationEventsIndex()

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 MINUTE = timedelta(minutes=1)
 
-# Trails that are not of a conversation: what their partition begins with.
+# Partition prefixes of the trails that do not belong to a conversation.
 STAFF_TRAIL, TENANT_TRAIL, CHAT_TRAIL, THREAD_TRAIL = "STAFF#", "TENANT#", "CHAT#", "THREAD#"
 
 
@@ -34,32 +34,32 @@ SYSTEM_TRAIL = "SYSTEM"
 
 
 def conversation_trail(conversation_id: str) -> str:
-    """Partition of a conversation's trail."""
+    """Return the partition of a conversation's trail."""
     return conversation_id
 
 
 def staff_trail(username: str) -> str:
-    """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
+    """Return the partition of a member of staff's own trail (sign-ins, changes of the account)."""
     return f"{STAFF_TRAIL}{username}"
 
 
 def tenant_trail(tenant_id: str) -> str:
-    """Partition of a tenant's trail."""
+    """Return the partition of a tenant's trail."""
     return f"{TENANT_TRAIL}{tenant_id}"
 
 
 def chat_trail(session_id: str) -> str:
-    """Partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
+    """Return the partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
     return f"{CHAT_TRAIL}{session_id}"
 
 
 def thread_trail(organisation: str, key: str) -> str:
-    """Partition of the trail of an organisation's thread; `key` is what follows the organisation in its own."""
+    """Return the partition of a thread's trail; `key` is the part of its own key after the organisation."""
     return f"{THREAD_TRAIL}{organisation}#{key}"
 
 
 class NoTrail(TableMissing):
-    """The trail's table is not there, so nothing that must be recorded can be done."""
+    """The trail's table is missing, so nothing that must be recorded can be done."""
 
     def __init__(self, what: str, so: str) -> None:
         super().__init__("AUDIT")
@@ -70,14 +70,14 @@ class NoTrail(TableMissing):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it: a member of staff, a service, or an operator at the command line."""
+    """The author of an action: a member of staff, a service, or an operator at the command line."""
 
     name: str
     role: str
 
     @classmethod
     def of(cls, staff: Staff) -> "Actor":
-        """The actor for a signed-in member of staff."""
+        """Return the actor for a signed-in member of staff."""
         return cls(staff.username, staff.role.value)
 
 
@@ -87,7 +87,7 @@ COMMAND_LINE = Actor("command-line", "operator")
 
 @dataclass(frozen=True, slots=True)
 class TrailEntry:
-    """What to record. `payload` is redacted before it is written, but should hold no free text of customers."""
+    """An entry to record. `payload` is redacted before it is written, but should contain no free text of customers."""
 
     trail: str
     action: Action
@@ -106,7 +106,7 @@ def new_action_id() -> str:
 
 
 def sort_key(at: datetime, action_id: str) -> str:
-    """`ts_action_id` of an entry: UTC timestamp and action id."""
+    """Return the `ts_action_id` of an entry: UTC timestamp and action id."""
     return f"{clock.to_iso(at)}#{action_id}"
 
 
@@ -134,18 +134,18 @@ def build(entry: TrailEntry, at: datetime) -> AuditEntry:
 def record(entry: TrailEntry, at: datetime | None = None) -> str:
     """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
     item = build(entry, at or clock.now())
-    # The key holds a new id, so repeating the put after a lost answer writes the same item again.
+    # The key contains a new id, so repeating the put after a lost response writes the same item again.
     item.save()
     return str(item.ts_action_id)
 
 
 def save_once(item: AuditEntry) -> bool:
-    """Write an entry whose key is made of what it tells, if it is not there; whether it was this that wrote it.
+    """Write an entry whose key is derived from its content, unless it exists; return whether this call wrote it.
 
-    It is of nothing that the console did, so it has no action id. Raises the store's errors.
+    It records nothing that the console did, so it has no action id. Raises the store's errors.
     """
     item.action_id = None
-    # What is told late still lives as long as other entries.
+    # An entry that is recorded late lives as long as others.
     item.expires_at = clock.to_epoch(clock.now() + timedelta(days=settings.AUDIT_RETENTION_DAYS))
     try:
         item.save(condition=AuditEntry.conversation_id.does_not_exist())
@@ -165,7 +165,7 @@ def record_where_possible(entry: TrailEntry) -> None:
 def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) -> None:
     """Write to the console's own tables together with the trail entry, in one transaction.
 
-    Without a trail table the writes go on alone: otherwise nobody could sign in to read.
+    Without a trail table only the other writes are made: otherwise nobody could sign in to read.
     """
     try:
         with transaction() as writes:
@@ -181,9 +181,9 @@ def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) ->
 
 
 def record_once(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> bool:
-    """Write an entry unless its trail has one of that action and `about` in this period; False if it has.
+    """Write an entry unless its trail has one of that action and `about` in this period; return whether it was written.
 
-    The key is made of the period's beginning, the action and `about`, so two requests at once make one entry; the
+    The key consists of the start of the period, the action and `about`, so concurrent requests write one entry; the
     payload has the exact time. `period` divides a day.
     """
     try:
@@ -203,8 +203,8 @@ def _build_for_period(entry: TrailEntry, about: str, period: timedelta, at: date
 def record_counted(entry: TrailEntry, about: str) -> None:
     """Write an entry, or add one to `times` of the entry with that action and `about` in this minute.
 
-    Somebody who repeats something fills no trail. It is one write, first or not, so its cost reveals nothing; a write
-    repeated after a lost answer may count twice. Raises the store's errors.
+    Repetition cannot fill a trail. It is one write, first or not, so its cost reveals nothing; a write repeated after a
+    lost response may count twice. Raises the store's errors.
     """
     counted = _build_for_period(entry, about, MINUTE)
     stored = [
@@ -217,17 +217,17 @@ def record_counted(entry: TrailEntry, about: str) -> None:
 
 
 def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
-    """Write one entry per actor and hour, as `record_once`; text shown redacted and text shown raw count apart."""
+    """Write one entry per actor and hour, as `record_once` does; redacted and raw views are recorded separately."""
     shown = entry.payload.get("shown", "raw")
     about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
     return record_once(entry, about, timedelta(hours=1), at)
 
 
 def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
-    """Do one conditional write with its entry in the trail, which says pending until its outcome is known.
+    """Make one conditional write with its entry in the trail, which is pending until the outcome is known.
 
-    `write` raises `ConditionFailed` where the item is no longer as it was seen: that is told as `Conflict`. Raises
-    `NoTrail` where there is no trail, and the store's errors; where no answer came, the entry stays pending.
+    `write` raises `ConditionFailed` if the item has changed since it was read, which becomes `Conflict`. Raises
+    `NoTrail` without a trail, and the store's errors; if no response came, the entry stays pending.
     """
     item = build(replace(entry, result=Result.PENDING), clock.now())
     try:
@@ -235,7 +235,7 @@ def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
     except TableMissing as missing:
         raise NoTrail("Changes are made", "nothing was changed") from missing
     except ConsoleError:
-        # It may be there all the same, and nothing was begun.
+        # The entry may have been written all the same, but the action was not begun.
         _settle(item, f"{Result.FAILED}: not begun")
         raise
     try:
@@ -253,7 +253,7 @@ def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
 
 
 def _settle(item: AuditEntry, result: str) -> None:
-    """Write the outcome, twice if need be; where that fails what was done is done, and the entry stays pending."""
+    """Write the outcome, with one retry. If that fails the entry stays pending: the action is already done."""
     for _ in range(2):
         try:
             item.update(actions=[AuditEntry.result.set(result)], condition=AuditEntry.result == str(Result.PENDING))
@@ -267,23 +267,22 @@ def _settle(item: AuditEntry, result: str) -> None:
 
 # --- Items with versions ----------------------------------------------------------------------------------------------
 #
-# Items of the console's own table that people edit: written as they were seen, with the entry that says so.
+# Items of the console's own table that people edit: written only if unchanged since they were read, with their entry.
 
 
 def put_version(partition: str, sort_key: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
-    """Replace an item of which version `seen` was read (0: there was none). `values` are plain.
+    """Replace an item that was read at version `seen` (0: there was none). `values` are plain Python.
 
-    Raises `TransactionRefused` where it is another version by now, and the store's errors.
+    Raises `TransactionRefused` if it has another version by now, and the store's errors.
     """
     stored = _stored(partition, sort_key, seen + 1, values)
     _write_versions([{"Put": {"TableName": table_name("CONSOLE"), "Item": stored, **_as_seen(seen)}}], entry)
 
 
 def move_version(partition: str, before: str, after: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
-    """Replace an item of which version `seen` was read by one under another sort key, which nothing has yet.
+    """Replace an item that was read at version `seen` by one under another sort key, which must not exist yet.
 
-    Raises as `put_version`; of the codes of `TransactionRefused` the first is of what was there, the second of what
-    comes.
+    Raises as `put_version`; the first code of `TransactionRefused` is for the old item, the second for the new one.
     """
     table = table_name("CONSOLE")
     old = {"Delete": {"TableName": table, "Key": {"pk": {"S": partition}, "sk": {"S": before}}, **_as_seen(seen)}}
@@ -292,7 +291,7 @@ def move_version(partition: str, before: str, after: str, values: dict[str, Any]
 
 
 def delete_version(partition: str, sort_key: str, seen: int, entry: TrailEntry) -> None:
-    """Delete an item of which version `seen` was read. Raises as `put_version`."""
+    """Delete an item that was read at version `seen`. Raises as `put_version`."""
     key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
     _write_versions([{"Delete": {"TableName": table_name("CONSOLE"), "Key": key, **_as_seen(seen)}}], entry)
 

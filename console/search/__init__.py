@@ -1,1 +1,1 @@
-"""One box that finds anything: what was typed is recognised, and every store that may hold it is asked at once."""
+"""The search box: recognition of what was typed, and a parallel search of every store that may have it."""

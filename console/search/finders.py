@@ -1,4 +1,4 @@
-"""Finders: what the search box asks. Each app registers its own at start-up, because the base knows no stores."""
+"""Finders search one store each. Apps register theirs at start-up, because the base app knows no stores."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +10,13 @@ from console.search.meanings import Meaning, MeaningKind, is_national, with_code
 
 logger = logging.getLogger(__name__)
 
-# Of what one name finds, in one store.
+# Hits for a name in one store.
 HITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Something found: its label without personal data, its page, and a muted `note` after it."""
+    """One hit: its label without personal data, its page, and a muted `note` after it."""
 
     label: str
     url: str
@@ -25,19 +25,19 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchFound:
-    """What one store has within the person's scope. `notices` say where it did not look to the end."""
+    """The hits of one store within the person's scope. `notices` say where the search was incomplete."""
 
     hits: tuple[SearchHit, ...] = ()
     notices: tuple[str, ...] = ()
 
 
-# Looks for a recognised value in bounded reads within the person's scope. Raises the store's errors.
+# Searches for a recognised value in bounded reads within the person's scope. Raises the store's errors.
 Find = Callable[[str, Staff], SearchFound]
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """A store, or a part of one. `title` heads its hits; `find` says how to look for each kind.
+    """A store, or a part of one. `title` is the heading of its hits; `find` has a search for each kind of value.
 
     Only people with `permission` see its hits.
     """
@@ -52,20 +52,20 @@ _codes: Callable[[Staff], tuple[str, ...]] | None = None
 
 
 def register_codes(codes: Callable[[Staff], tuple[str, ...]]) -> None:
-    """Called once at start-up by the app that knows people's numbers: which country codes a reader's numbers have."""
+    """Set the function that returns the country codes of a reader's numbers; called once, at start-up."""
     global _codes
     _codes = codes
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
-    """The country codes to try a national number with, such as "+44", likeliest first. Raises the store's errors."""
+    """Return the country codes to try for a national number ("+44"), likeliest first. Raises the store's errors."""
     return _codes(staff) if _codes else ()
 
 
 def with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
-    """The country codes to try a national number with, and all meanings, those added by the codes at the end.
+    """Return the country codes tried for national numbers, and the meanings with those that the codes add at the end.
 
-    Codes that cannot be read are not tried.
+    If the codes cannot be read, none are tried.
     """
     national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
     try:
@@ -78,15 +78,15 @@ def with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ..
 
 
 def register(finder: Finder) -> None:
-    """Called once at start-up by an app that can find something."""
+    """Register a finder; called once by its app, at start-up."""
     _finders[finder.title] = finder
 
 
 def unregister(title: str) -> None:
-    """Take it away again."""
+    """Remove a registered finder."""
     del _finders[title]
 
 
 def finders() -> tuple[Finder, ...]:
-    """All of them, in the order of registration."""
+    """Return all finders in the order of registration."""
     return tuple(_finders.values())

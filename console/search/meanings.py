@@ -1,6 +1,6 @@
-"""What a typed text can be, recognised by its form alone, without a read.
+"""Recognition of what a typed text can be, by its form alone, without a read.
 
-A text can be several things: a word may be the id of a tenant or a company, or a username. Each is looked for.
+A text can be several things: a word may be the id of a tenant or a company, or a username. All are searched.
 """
 
 import re
@@ -13,7 +13,7 @@ from console.store.models import PARTITION_KEY_BYTES
 
 
 class MeaningKind(StrEnum):
-    """A kind of identifier, in the words of the page."""
+    """A kind of identifier; the values are the words of the page."""
 
     PHONE = "a phone number"
     EMAIL = "an email address"
@@ -34,7 +34,7 @@ class MeaningKind(StrEnum):
     NAME = "the name of a company or tenant"
 
 
-# Kinds that are recognised and not looked for, and why.
+# Kinds that are recognised but not searched, and why.
 UNSEARCHED = {
     MeaningKind.MESSAGE: "You can only find a message within its thread. Open the thread, or look it up under Threads.",
     MeaningKind.THREAD_ID: (
@@ -45,7 +45,7 @@ UNSEARCHED = {
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """One thing that the typed text can be. `value` leaves out what people type around it."""
+    """One thing that the typed text can be. `value` omits prefixes and other text around it."""
 
     kind: MeaningKind
     value: str
@@ -61,7 +61,7 @@ _EVENT = re.compile(r"(?:evt|act):[a-z_]+:.+", re.DOTALL)
 _MESSAGE = re.compile(r"(?:MSG|LLM)#.+|(?:msg|wamid|mid|chatcmpl|run)[_.-].+", re.DOTALL)
 _CHANNEL = re.compile(r"(?:CHANNEL#)?([a-z0-9]+(?:[_-][a-z0-9]+)*)[#:]\s*([^#\s].*)", re.DOTALL)
 _CHANNEL_TYPES = frozenset({"whatsapp", "sms", "email", "teams", "slack", "telegram", "dashboard"})
-# The tenant platform names WhatsApp and Telegram channels by a digest of the bot's token.
+# The tenant platform identifies WhatsApp and Telegram channels by a digest of the bot's token.
 _TOKEN_DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
@@ -71,12 +71,12 @@ _NAME = re.compile(r"(?=.*[^\W\d_])\w[\w '’&.,()/+-]{1,79}")
 _REQUEST, _THREAD = re.compile(r"req(?:[_-].+|\d.*)", re.IGNORECASE), re.compile(r"(?:thread|thr)[_-].+", re.IGNORECASE)
 _HANDLE = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}", re.ASCII)
 _DIGITS = (7, 15)
-# The platform's ids have at least this many parts: company, project, request and usually the recipient.
+# The platform's conversation ids have at least this many parts: company, project, request, usually the recipient.
 _PARTS = 3
 
 
 def recognise(typed: str) -> tuple[Meaning, ...]:
-    """Everything that a text can be, the likeliest first; empty for what is no identifier. Never raises."""
+    """Return everything that a text can be, likeliest first; empty if it is no identifier. Never raises."""
     text = tidied(typed)
     if not text or len(text.encode("utf-8", "replace")) > MAX_LENGTH:
         return ()
@@ -84,18 +84,18 @@ def recognise(typed: str) -> tuple[Meaning, ...]:
 
 
 def is_national(number: str) -> bool:
-    """Whether a typed phone number lacks its country code."""
+    """Return whether a typed phone number lacks its country code."""
     digits = [char for char in number if char.isdigit() or char == "+"]
     return digits[:1] == ["0"] and digits[:2] != ["0", "0"]
 
 
 def with_code(national: str, code: str) -> str:
-    """A national number with a country code in place of its first zero."""
+    """Return a national number with a country code in place of its leading zero."""
     return code + "".join(char for char in national if char.isdigit()).removeprefix("0")
 
 
 def tried_with(codes: Sequence[str]) -> str:
-    """Say which country codes a national number was tried with."""
+    """Return the sentence that says which country codes a national number was tried with."""
     if not codes:
         return NATIONAL
     several = len(codes) > 1
@@ -108,19 +108,19 @@ NATIONAL = "Numbers are stored with their country code: search for +44 7700 9006
 
 
 def named_so(name: str, typed: str) -> bool:
-    """Whether every typed word begins a word of a name."""
+    """Return whether every typed word is the beginning of a word of the name."""
     words = name.casefold().split()
     return all(any(word.startswith(part) for word in words) for part in typed.casefold().split())
 
 
 def tidied(typed: str) -> str:
-    """A typed text without the invisible characters that come along when it is copied from a page or a chat."""
+    """Return a typed text, normalized, without invisible characters copied from a page or a chat."""
     text = unicodedata.normalize("NFKC", typed.encode("utf-8", "replace").decode())
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Co", "Cs")).strip()
 
 
 def _meanings(text: str) -> Iterator[Meaning]:
-    """Forms that are certain come first and rule out all others."""
+    """Yield the meanings of a text; unambiguous forms come first and exclude all others."""
     if _EVENT.fullmatch(text):
         yield Meaning(MeaningKind.EVENT, text)
     elif _SESSION.fullmatch(text):
@@ -155,7 +155,7 @@ _PREFIXES = {
 
 
 def _prefixed(text: str) -> Meaning | None:
-    """A key with a prefix of the stores and one part behind it."""
+    """Return the meaning of a key with a known prefix and one part after it."""
     for prefix, kind in _PREFIXES.items():
         rest = text.removeprefix(prefix)
         if rest != text and rest and "#" not in rest:
@@ -164,7 +164,7 @@ def _prefixed(text: str) -> Meaning | None:
 
 
 def _channel(text: str) -> Meaning | None:
-    """`CHANNEL#type#id`, or a known type and an id: `slack:T024BE7LD`."""
+    """Return the channel of `CHANNEL#type#id`, or of a known type and an id: `slack:T024BE7LD`."""
     found = _CHANNEL.fullmatch(text)
     if found is None:
         return None
@@ -184,7 +184,7 @@ def _address(text: str) -> str | None:
 
 
 def _number(text: str) -> str | None:
-    """A phone number as typed, without a channel's name before it."""
+    """Return a phone number as typed, without a scheme such as `tel:` before it."""
     text = text.removeprefix(found[0]) if (found := _SCHEME.match(text)) else text
     digits = sum(char.isdigit() for char in text)
     plain = "".join(str(unicodedata.digit(char)) if char.isdigit() else char for char in text)
@@ -192,7 +192,7 @@ def _number(text: str) -> str | None:
 
 
 def _words(text: str) -> Iterator[Meaning]:
-    """Words that may be ids: only the stores can tell."""
+    """Yield the meanings of words that may be ids, which only the stores can confirm."""
     if _UUID.fullmatch(text):
         yield Meaning(MeaningKind.CHANNEL_ID, text.lower())
     elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
@@ -210,7 +210,7 @@ def _words(text: str) -> Iterator[Meaning]:
 
 
 def _ids(text: str) -> Iterator[Meaning]:
-    """A word may be any kind of id. Tenants' ids are in lower case, but people capitalise them in sentences."""
+    """Yield every kind of id that a word may be. Tenant ids are lower-case, but people capitalise them in sentences."""
     if text == text.lower() and not _UUID.fullmatch(text):
         yield Meaning(MeaningKind.STAFF, text)
     yield Meaning(MeaningKind.TENANT, text)

@@ -1,4 +1,4 @@
-"""Searching every store at once within a deadline; a store that fails or is late becomes one line."""
+"""Parallel search of all stores within a deadline; a store that fails or is late becomes one line."""
 
 import contextvars
 import logging
@@ -13,9 +13,9 @@ from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_nationa
 
 logger = logging.getLogger(__name__)
 
-# A store that takes longer is reported as late, so that people see the rest.
+# A slower store is reported as late, so that people see the rest.
 DEADLINE_SECONDS = 3.0
-# Apart from the shared pool, on which look-ups make calls and would wait for themselves. A search asks some ten stores.
+# Not the shared pool, which the look-ups use themselves: they would wait for each other. A search uses some ten stores.
 _pool = ThreadPoolExecutor(max_workers=24, thread_name_prefix="search")
 
 
@@ -30,9 +30,9 @@ class HitGroup:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was found: `groups` have hits, `quiet` names stores without any, `lines` say what was not searched and why.
+    """The results: `groups` have hits, `quiet` names stores without any, `lines` say what was not searched and why.
 
-    `complete`: every store answered.
+    `complete`: whether every store answered.
     """
 
     groups: tuple[HitGroup, ...] = ()
@@ -42,14 +42,14 @@ class Results:
 
     @property
     def hits(self) -> tuple[SearchHit, ...]:
-        """All hits, each page once."""
+        """All hits, without duplicate pages."""
         return tuple({hit.url: hit for group in self.groups for hit in group.hits}.values())
 
 
 def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE_SECONDS) -> Results:
-    """Ask every store that may hold one of these, at once, within the person's scope and permissions.
+    """Search every store that may have one of the meanings, in parallel, within the person's scope and permissions.
 
-    `deadline` is in seconds. Never raises the store's errors: a store that fails is a line.
+    `deadline` is in seconds. Never raises the store's errors: a store that fails becomes a line.
     """
     if staff.scope.is_empty:
         return Results(lines=("Your scope is empty, so nothing was searched.",))
@@ -89,12 +89,12 @@ def _asked(find: Find, value: str, staff: Staff) -> SearchFound:
     try:
         return find(value, staff)
     except NotFound:
-        # Nothing there and nothing in scope are one answer.
+        # Absent and out of scope are the same answer.
         return SearchFound()
 
 
 def _gathered(title: str, futures: Sequence[Future[SearchFound]]) -> tuple[list[SearchFound], list[str], bool]:
-    """What one store found in time, a line for each look-up that failed or was late, and whether all answered."""
+    """Return what one store found in time, a line per look-up that failed or was late, and whether all answered."""
     found, problems, answered = [], [], True
     for future in futures:
         error = future.exception() if future.done() else TimeoutError()
@@ -114,19 +114,19 @@ def _describe(title: str, error: BaseException) -> str:
         return "no answer in time. Search again, or look there."
     if isinstance(error, ConsoleError):
         return "could not be searched. Try again in a moment."
-    # A fault of the code, not of a store: told as one, and the other stores' answers stay.
+    # A bug, not a failing store: report it as one, and keep the other stores' results.
     logger.error("A search failed in %s", title, exc_info=error)
     return "could not be searched because of an error."
 
 
 def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
-    """Name the stores that the role may not read and that could hold the typed text."""
+    """Return a line that names the stores which the role may not read and that could have the typed text."""
     kinds = {meaning.kind for meaning in meanings}
     titles = [each.title for each in finders() if not staff.can(each.permission) and kinds & each.find.keys()]
     return [f"Not searched, because your role cannot read them: {', '.join(titles)}."] if titles else []
 
 
 def taken_for(meanings: Sequence[Meaning]) -> str:
-    """What the typed text was recognised as, in words; "" for nothing."""
+    """Return the words for what the typed text was recognised as; "" for nothing."""
     *others, last = dict.fromkeys([meaning.kind.value for meaning in meanings]) or [""]
     return f"{', '.join(others)} or {last}" if others else last

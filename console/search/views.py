@@ -1,7 +1,7 @@
-"""`/search/`: one box. What is typed is POSTed, then sealed in the address of its results: no log or URL holds it.
+"""`/search/`: the search box. The typed text is POSTed, then sealed in the URL of its results: no log or URL shows it.
 
-The seal also says whose search it is: only they see again what they typed. For people who may not reveal personal data,
-a link to results about a person works for them alone and for an hour; then the search has to be recorded again.
+The seal includes the username: only that person sees the typed text again. For people who may not reveal personal data,
+a link to results about a person works only for them and for an hour; then the search must be recorded again.
 """
 
 from urllib.parse import urlencode
@@ -27,7 +27,7 @@ _KIND = "search"
 
 
 class SearchForm(forms.Form):
-    """The box."""
+    """The search box."""
 
     typed = KeyField(
         label="Search",
@@ -45,7 +45,7 @@ class SearchForm(forms.Form):
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def search(request: StaffRequest) -> HttpResponse:
-    """GET: the box, or the results of a sealed `q`, searched again. POST `typed`: a single hit opens at once."""
+    """Show the box, or the results of a sealed `q`, searched again (GET); search and redirect (POST of `typed`)."""
     if request.method == "POST":
         form = SearchForm(request.POST, staff=request.staff)
         if not form.is_valid():
@@ -83,7 +83,7 @@ def _found(request: StaffRequest, typed: str, form: SearchForm) -> HttpResponse:
 def _results(request: StaffRequest, typed: str, username: str, at: int) -> HttpResponse:
     meanings, staff = recognise(typed), request.staff
     is_own = username == staff.username
-    # Somebody else's link does not show what was typed: holding a seal does not open it.
+    # Another person's link does not show what was typed: having the sealed text does not open it.
     form = SearchForm(initial={"typed": typed} if is_own else None, staff=staff)
     is_recorded = is_own and clock.to_epoch(clock.now()) - at < HOUR.total_seconds()
     if must_say_why(typed, staff) and not is_recorded:

@@ -1,4 +1,4 @@
-"""How the console is seen from outside: what log lines carry, metrics, traces and error reports.
+"""Telemetry: origins of log lines, metrics, traces and error reports.
 
-None of it holds personal data: a request is its route, an item is its table, a person is a role.
+None of it contains personal data: a request is its route, an item is its table, a person is a role.
 """

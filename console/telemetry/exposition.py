@@ -1,4 +1,4 @@
-"""What Prometheus scrapes: `/metrics` of the web servers, for who has the token, and a port of each worker."""
+"""The metrics that Prometheus scrapes: `/metrics` of the web servers, with a token, and a port of each worker."""
 
 import hmac
 import logging
@@ -24,7 +24,7 @@ _state = StateCollector()
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Answer a scrape: what all workers of this gunicorn counted, and how the queue and the work are."""
+    """Answer a scrape with what all workers of this gunicorn counted, and the state of the queue and the workers."""
     if request.method not in ("GET", "HEAD"):
         return HttpResponse(
             "not allowed\n", "text/plain", HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"}
@@ -32,13 +32,13 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not is_allowed(request.headers.get("Authorization", "")):
         headers = {"WWW-Authenticate": "Bearer"}
         return HttpResponse("unauthorized\n", "text/plain", HTTPStatus.UNAUTHORIZED, headers=headers)
-    # First, as what cannot be read is counted too.
+    # Read the state first, because failures to read it are counted.
     state = generate_latest(_registry_of(_state))
     return HttpResponse(generate_latest(_counted()) + state, CONTENT_TYPE_PLAIN_0_0_4)
 
 
 def is_allowed(authorization: str) -> bool:
-    """Whether an Authorization header has the token, which is compared in constant time."""
+    """Return whether an Authorization header has the token; compare it in constant time."""
     scheme, _, given = authorization.partition(" ")
     is_same = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), settings.METRICS_TOKEN.encode())
     return is_same and scheme.lower() == "bearer"
@@ -51,7 +51,7 @@ def _registry_of(collector: Any) -> CollectorRegistry:
 
 
 def _counted() -> CollectorRegistry:
-    """What was counted: by all processes that share a directory (`console.gunicorn`), or by this one."""
+    """Return the counts of all processes that share a directory (`console.gunicorn`), or of this one."""
     if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         return REGISTRY
     registry = CollectorRegistry()
@@ -61,12 +61,12 @@ def _counted() -> CollectorRegistry:
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it
-        """Scrapes are no news."""
+        """Log nothing for a scrape."""
 
 
 @contextmanager
 def serving() -> Iterator[None]:
-    """Have a worker's port open, if it is to have one. That it is taken is logged: the work goes on without it."""
+    """Serve metrics on a worker's port, if it has one. If the port is taken, log it and work without metrics."""
     server = _open() if settings.METRICS_PORT else None
     if server is not None:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
@@ -90,7 +90,7 @@ def _open() -> WSGIServer | None:
 
 
 def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer a scrape of a worker: WSGI. Who has to have the token for the web servers has to have it here."""
+    """Answer a scrape of a worker (WSGI). It needs the same token as the web servers, if there is one."""
     if settings.METRICS_TOKEN and not is_allowed(environ.get("HTTP_AUTHORIZATION", "")):
         start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("WWW-Authenticate", "Bearer")])
         return [b"unauthorized\n"]

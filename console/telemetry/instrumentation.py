@@ -1,7 +1,7 @@
-"""Instrumentation: which request or part of the work runs here, and the metrics that Prometheus reads of it.
+"""Instrumentation: the current request or part of the work, and the metrics that Prometheus scrapes.
 
-Log lines, spans and error reports say where they come from. Labels of metrics have few values, and none is of a person
-or a company. A process counts from its start; the workers of one gunicorn share a directory, so that each tells of all.
+Log lines, spans and error reports name their origin. Metric labels have few values, and none is a person or company.
+A process counts from its start; the workers of one gunicorn share a directory, so that each can report all counts.
 """
 
 import contextvars
@@ -14,7 +14,7 @@ from typing import Any
 from django.http import HttpRequest
 from prometheus_client import Counter, Histogram, disable_created_metrics
 
-# When each number began is of no use, and doubles what is scraped.
+# The creation time of each metric is not used, and would double the size of a scrape.
 disable_created_metrics()
 
 SIGN_IN_FAILURES_KNOWN = (
@@ -90,14 +90,14 @@ SCRAPE_ERRORS = Counter(
     "console_scrape_errors_total", "Scrapes without these numbers, because they could not be read.", ["source"]
 )
 
-# --- Where it comes from ----------------------------------------------------------------------------------------------
+# --- Origin -----------------------------------------------------------------------------------------------------------
 
 UNMATCHED, STATIC = "unmatched", "static"
 
 
 @dataclass(slots=True)
 class ObservedRequest:
-    """A request by its id. `spent` is the `Budget` of its DynamoDB calls, once it has one."""
+    """A request with its id. `spent` is the `Budget` of its DynamoDB calls, once it has one."""
 
     id: str
     request: HttpRequest
@@ -105,25 +105,25 @@ class ObservedRequest:
 
     @property
     def route(self) -> str:
-        """The pattern of its address, never the address: that carries sealed references."""
+        """The URL pattern, never the URL, which contains sealed references."""
         match = self.request.resolver_match
         return UNMATCHED if match is None else f"/{match.route}"
 
 
 _request: contextvars.ContextVar[ObservedRequest | None] = contextvars.ContextVar("observed_request", default=None)
 _part: contextvars.ContextVar[str] = contextvars.ContextVar("part_of_the_work", default="")
-# Of threads that no part started by itself.
+# The part of threads that have none of their own.
 _process = ""
 
 
 def current_request() -> ObservedRequest | None:
-    """The request that is being answered here, if any."""
+    """Return the request that is being answered here, if any."""
     return _request.get()
 
 
 @contextmanager
 def answering(observed: ObservedRequest) -> Iterator[None]:
-    """What happens within belongs to that request."""
+    """Attribute everything in the block to that request."""
     token = _request.set(observed)
     try:
         yield
@@ -132,18 +132,18 @@ def answering(observed: ObservedRequest) -> Iterator[None]:
 
 
 def current_part() -> str:
-    """The part of the work beside the web servers that runs here, such as `indexer`; "" in a web server."""
+    """Return the part of the work that runs here, such as `indexer`; "" in a web server."""
     return _part.get() or _process
 
 
 def enter_part(name: str) -> None:
-    """This thread does that part of the work from now on."""
+    """Attribute this thread to that part of the work from now on."""
     _part.set(name.removeprefix("the "))
 
 
 @contextmanager
 def process_of(name: str) -> Iterator[None]:
-    """All threads of this process that are no part's do that work."""
+    """Attribute all threads of this process that have no part of their own to that work."""
     global _process
     before, _process = _process, name
     try:
@@ -153,7 +153,7 @@ def process_of(name: str) -> Iterator[None]:
 
 
 def log_fields() -> dict[str, str]:
-    """What every log line says of where it comes from; nothing outside of requests and the work."""
+    """Return the fields of every log line that name its origin; {} outside requests and the work."""
     found = {}
     if (observed := _request.get()) is not None:
         found["request_id"] = observed.id
@@ -166,22 +166,22 @@ def log_fields() -> dict[str, str]:
 
 
 def word(text: str) -> str:
-    """A label's value of words: `not_placed`."""
+    """Return a label value for words: `not_placed`."""
     return text.replace(" ", "_")
 
 
 def count(counter: Counter, value: str) -> None:
-    """Count one of a counter with one label, whose value is in words."""
+    """Increment a counter with one label, whose value is in words."""
     counter.labels(word(value)).inc()
 
 
 def count_worker_failure() -> None:
-    """Count that the part of the work which runs here could not go on."""
+    """Count a failure of the part of the work that runs here."""
     count(WORKER_FAILURES, current_part())
 
 
 def begin(counter: Counter, values: Iterable[str]) -> None:
-    """Have a counter with one label say 0 of these values, so that the first of each is seen as an increase."""
+    """Start a counter with one label at 0 for these values, so that the first count of each is seen as an increase."""
     for value in values:
         counter.labels(word(value))
 
@@ -191,7 +191,7 @@ begin(LOG_LINES, LEVELS)
 
 
 def count_request(route: str, method: str, status: int, seconds: float, *, is_late: bool) -> None:
-    """Count a request; `is_late`: its deadline was missed. Methods that anybody makes up are one."""
+    """Count a request; `is_late`: its deadline was missed. Unknown methods, which anybody can send, count as one."""
     requests, durations = _request_children(route, method if method in METHODS else "OTHER", status)
     requests.inc()
     durations.observe(seconds)
@@ -205,7 +205,7 @@ def _request_children(route: str, method: str, status: int) -> tuple[Counter, Hi
 
 
 def count_call(operation: str, tables: tuple[str, ...], seconds: float, units: Iterable[float]) -> None:
-    """Count a call of DynamoDB on tables, by their keys; `units` are those that each consumed."""
+    """Count a DynamoDB call on tables, by key; `units` are those that each consumed."""
     durations, children = _call_children(operation, tables)
     durations.observe(seconds)
     for (calls, consumed), spent in zip(children, units, strict=True):
@@ -224,7 +224,7 @@ def _call_children(operation: str, tables: tuple[str, ...]) -> tuple[Histogram, 
 
 
 def count_trouble(operation: str, tables: tuple[str, ...], *, retries: int, throttles: int, failed: bool) -> None:
-    """Count what did not go well with a call."""
+    """Count the retries, throttles and failure of a call."""
     for table in tables:
         for counter, count in (
             (DYNAMODB_RETRIES, retries),

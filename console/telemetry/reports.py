@@ -1,6 +1,6 @@
-"""Error reports to Sentry, or what speaks its protocol, where one is configured: what failed, where, on which route.
+"""Error reports to Sentry, or a compatible service, if one is configured: what failed, where, and on which route.
 
-A report is put together anew of what may leave; what people wrote in messages of errors is masked as in the log.
+Each report is rebuilt from what may leave; the text of error messages is masked as in the log.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,12 @@ _OF_TRACE = ("trace_id", "span_id", "parent_span_id")
 
 
 def is_configured() -> bool:
-    """Whether there is somebody to report errors to."""
+    """Return whether error reports are configured."""
     return bool(settings.SENTRY_DSN)
 
 
 def can_be_sent() -> bool:
-    """Whether SENTRY_DSN is empty, or an address that the library takes, which must be installed."""
+    """Return whether SENTRY_DSN is empty or accepted by the Sentry library, which must be installed to check it."""
     if not is_configured():
         return True
     from sentry_sdk.utils import BadDsn, Dsn
@@ -37,7 +37,7 @@ def can_be_sent() -> bool:
 
 
 def start() -> None:
-    """Report what fails in this process, if there is somebody to report it to."""
+    """Report the errors of this process, if reports are configured."""
     if not is_configured():
         return
     import sentry_sdk
@@ -60,9 +60,9 @@ def start() -> None:
         trace_propagation_targets=[],
         before_send=redacted,
         before_breadcrumb=_redacted_breadcrumb,
-        # Traces are OpenTelemetry's.
+        # OpenTelemetry makes the traces.
         before_send_transaction=lambda event, hint: None,
-        # No others: of requests, command lines and calls they tell more than may leave.
+        # The default integrations reveal more of requests, command lines and calls than may leave.
         default_integrations=False,
         auto_enabling_integrations=False,
         integrations=[
@@ -77,7 +77,7 @@ def start() -> None:
 
 
 def redacted(event: "Event", hint: "Hint") -> "Event":
-    """A report of what may leave. Never raises: Sentry would send the report as it was."""
+    """Return a report of only what may leave. Never raises: Sentry would send the original report."""
     given: dict[str, Any] = dict(event)
     kept: dict[str, Any] = {name: given[name] for name in _KEPT if name in given}
     try:
@@ -119,7 +119,7 @@ def _exception(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _redacted_breadcrumb(crumb: "Breadcrumb", hint: "Hint") -> "Breadcrumb | None":
-    """A log line before the error: when, by what, and its message, masked. Nothing else."""
+    """Return a log line before the error, with its time, origin and masked message; None for any other breadcrumb."""
     if crumb.get("type") != "log":
         return None
     kept: dict[str, Any] = {name: crumb[name] for name in ("type", "timestamp", "level", "category") if name in crumb}

@@ -1,4 +1,4 @@
-"""What a process does to be seen: a web server's worker, or the work beside the web servers."""
+"""Starting telemetry in a process: a web server's worker, or the work beside the web servers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from console.telemetry import exposition, instrumentation, reports, traces
 
-# What each needs beyond production's own packages.
+# The packages of each, beyond those of production.
 _NEEDED = (
     (traces, "OTEL_EXPORTER_OTLP_ENDPOINT", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
     (reports, "SENTRY_DSN", ("sentry_sdk",)),
@@ -26,16 +26,16 @@ def _is_installed(package: str) -> bool:
 
 
 def start_web() -> None:
-    """In each worker of a web server, before its application is made."""
+    """Start telemetry in a worker of a web server, before its application is created."""
     traces.start(web=True)
     reports.start()
 
 
 @contextmanager
 def working(name: str, *, once: bool = False) -> Iterator[None]:
-    """In a command that works until it is stopped: `name` says what its lines, spans and reports are of.
+    """Run a command's work with telemetry; `name` is the origin in its lines, spans and reports.
 
-    One that does it `once` has ended before anybody could scrape it.
+    Work that runs only `once` serves no metrics: it ends before anybody could scrape it.
     """
     traces.start(web=False)
     reports.start()

@@ -1,6 +1,6 @@
-"""How the queue and the work are, for scrapes: read from DynamoDB and SQS, bounded, and at most every so often.
+"""The state of the queue and the workers as metrics: read from DynamoDB and SQS, bounded, and cached.
 
-Apps register what they can tell at start-up. A source that cannot be read is absent, and counted; a scrape never fails.
+Apps register sources at start-up. A source that cannot be read is left out, and counted; a scrape never fails.
 """
 
 import logging
@@ -17,24 +17,24 @@ from console.telemetry import instrumentation
 
 logger = logging.getLogger(__name__)
 
-# How old the numbers of a scrape may be, failures too.
+# The maximum age of the numbers in a scrape; failures are cached as long.
 SECONDS = 30
-# For all sources together: Prometheus waits for ten seconds.
+# For all sources together: Prometheus times out after ten seconds.
 DEADLINE_SECONDS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class StateGauge:
-    """A number that is read: its name, what it says, and the names of its labels."""
+    """A gauge: its name, its help text, and the names of its labels."""
 
     name: str
     words: str
     labels: tuple[str, ...] = ()
 
 
-# A gauge, the values of its labels, and its own.
+# A gauge, the values of its labels, and its value.
 Reading = tuple[StateGauge, tuple[str, ...], float]
-# Gives the readings, with bounded reads. Raises the store's errors.
+# Returns the readings, with bounded reads. Raises the store's errors.
 Source = Callable[[], Iterable[Reading]]
 
 _sources: dict[str, tuple[Source, tuple[StateGauge, ...]]] = {}
@@ -47,12 +47,12 @@ def register(name: str, source: Source, gauges: tuple[StateGauge, ...]) -> None:
 
 
 def gauges() -> list[StateGauge]:
-    """All gauges, in the order of registration."""
+    """Return all gauges, in the order of registration."""
     return [each for _, found in _sources.values() for each in found]
 
 
 class StateCollector:
-    """What a Prometheus registry collects. Of several scrapes at once one reads."""
+    """A collector for a Prometheus registry. Of several concurrent scrapes one reads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,11 +60,11 @@ class StateCollector:
         self._readings: dict[str, list[Reading]] = {}
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Say nothing when registered, so that nothing is read for it."""
+        """Return no metrics on registration, so that nothing is read for it."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give the gauges that could be read. Never raises."""
+        """Yield the gauges that could be read. Never raises."""
         with self._lock, calls.budget(DEADLINE_SECONDS):
             for name in _sources:
                 self._read(name)

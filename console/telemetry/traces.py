@@ -1,6 +1,6 @@
-"""Traces by OpenTelemetry, where a collector is configured: requests, the work's rounds, and their calls of AWS.
+"""OpenTelemetry traces, if a collector is configured: requests, rounds of the work, and their AWS calls.
 
-Spans leave with what `KEPT` names and nothing else: no address, query, header, statement, key or message.
+Spans leave with the attributes in `KEPT` and the keys of tables only: no URL, query, header, statement or message.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
     from opentelemetry.trace import SpanContext, Tracer
 
-# Within the headers, probes and refusals of hosts, around all that calls DynamoDB.
+# Inside the headers, probes and refusals of hosts, but around everything that calls DynamoDB.
 _OUTSIDE_OF = "console.middleware.RequestBudgetMiddleware"
 REQUEST_ID, PART = "console.request_id", "console.part"
 KEPT = frozenset(
@@ -32,12 +32,12 @@ _tracer: "Tracer | None" = None
 
 
 def is_configured() -> bool:
-    """Whether there is a collector to send spans to."""
+    """Return whether a collector is configured."""
     return bool(settings.OTEL_EXPORTER_OTLP_ENDPOINT)
 
 
 def start(*, web: bool) -> None:
-    """Trace this process, if there is a collector: in each worker of a web server, after it was forked."""
+    """Trace this process, if a collector is configured. A web server calls it in each worker, after the fork."""
     global _tracer
     if not is_configured() or _tracer is not None:
         return
@@ -70,7 +70,7 @@ def _trace_requests(provider: "TracerProvider") -> None:
 
 @contextmanager
 def span(name: str) -> Iterator[None]:
-    """A round of the work is one span, if this process is traced."""
+    """Record the block, a round of the work, as one span, if this process is traced."""
     if _tracer is None:
         yield
         return
@@ -79,7 +79,7 @@ def span(name: str) -> Iterator[None]:
 
 
 def _propagator() -> Any:
-    """Traces go on that our own proxy began. Nothing is added to what leaves: messages of others stay as they are."""
+    """Return a propagator that continues our own proxy's traces and adds nothing to outgoing requests and messages."""
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     class FromProxyOnly(TraceContextTextMapPropagator):
@@ -91,13 +91,13 @@ def _propagator() -> Any:
             )
 
         def inject(self, *args: Any, **kwargs: Any) -> None:
-            """Nothing."""
+            """Add nothing."""
 
     return FromProxyOnly()
 
 
 def redacting(exporter: "SpanExporter") -> "SpanExporter":
-    """An exporter that gives another one spans without anything personal."""
+    """Return an exporter that passes spans to another one without anything personal."""
     from opentelemetry.sdk.trace.export import SpanExporter
 
     class RedactingExporter(SpanExporter):
@@ -114,7 +114,7 @@ def redacting(exporter: "SpanExporter") -> "SpanExporter":
 
 
 def redacted(found: "ReadableSpan") -> "ReadableSpan":
-    """A span with its times, place and result, and of its attributes and exceptions what is known to be harmless."""
+    """Return a span with its times, position and result, and only those attributes that are known to be harmless."""
     from opentelemetry.sdk.trace import Event, ReadableSpan
     from opentelemetry.trace import Status
 
@@ -148,12 +148,12 @@ def _name(name: str, kept: dict[str, Any]) -> str:
         return f"{method} {kept.get('http.route', instrumentation.UNMATCHED)}"
     if service := kept.get("rpc.service"):
         return f"{service}.{kept.get('rpc.method', '')}"
-    # Those that `span` made.
+    # A span that `span` made.
     return name if PART in kept else "span"
 
 
 def _without_state(found: "SpanContext | None") -> "SpanContext | None":
-    """Where a span stands, without what whoever asked may have added."""
+    """Return a span's position without the trace state, which the caller may have set."""
     from opentelemetry.trace import SpanContext
 
     return found and SpanContext(found.trace_id, found.span_id, found.is_remote, found.trace_flags)

@@ -1,7 +1,7 @@
-"""Template tags and filters of every page: icons, states, fields of forms, and times in the person's zone.
+"""Template tags and filters of every page: icons, states, form fields, and times in the person's zone.
 
 Their HTML is in templates/components/. On the page of a refused form the first wrong field has the focus, and the
-title says that there is an error, without scripts too.
+title says that there is an error, even without scripts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,21 +29,21 @@ _REFUSALS = ("problem", "stale")
 
 @register.simple_tag
 def icon(name: str, small: bool = False, alt: str = "") -> str:
-    """Render an icon of static/icons.svg. name: its id; small: 14 px instead of 18; alt: its words, only if no text
-    stands beside it."""
+    """Render an icon of static/icons.svg. name: its id; small: 14 px instead of 18; alt: its text alternative, only if
+    there is no text beside it."""
     return _rendered(storages["staticfiles"], "components/_icon.html", name=str(name), small=small, alt=str(alt))
 
 
 @register.simple_tag
 def tag(text: object, tone: str = "", icon_name: str = "", title: object = "", most: int = 0) -> str:
     """Render a state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover;
-    most: cut the text to so many characters, and show all of it on hover."""
+    most: cut the text to this many characters, and show all of it on hover."""
     said = {"text": str(text), "tone": tone, "icon_name": icon_name, "title": str(title), "most": most}
     return _rendered(storages["staticfiles"], "components/_tag.html", **said)
 
 
-# A page has hundreds of tags and icons, few of them different. The storage knows the address of the icons; settings
-# can change it.
+# A page has hundreds of tags and icons, but few different ones. `storage` is in the cache key because it determines
+# the URL of the icons, and settings can change it.
 @lru_cache(maxsize=2048)
 def _rendered(storage: object, template_name: str, **said: str | int) -> str:
     return render_to_string(template_name, said)
@@ -51,7 +51,7 @@ def _rendered(storage: object, template_name: str, **said: str | int) -> str:
 
 @register.simple_tag
 def asset(path: str) -> str:
-    """Return the URL of a static file like `{% static %}`, cached: a page names a dozen."""
+    """Return the URL of a static file like `{% static %}`, cached because a page has a dozen."""
     return _address(storages["staticfiles"], path)
 
 
@@ -64,7 +64,7 @@ def _address(storage: object, path: str) -> str:
 def field_of_form(context: Context, field: BoundField, optional: object = True) -> dict[str, Any]:
     """Render a field with its label, help and errors; `optional=False` hides the word "optional"."""
     focused = bool(field.errors) and not field.is_hidden and _takes_focus(context)
-    # A field that is sometimes required says when in its help.
+    # The help text of a field that is sometimes required says when.
     is_plain = field.field.required or optional is False or hasattr(field.field, "says_when")
     return {
         "field": field,
@@ -88,7 +88,7 @@ def form_errors(context: Context, form: Any) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def error_mark(context: Context) -> str:
-    """Return "Error: " for the title of a refused form: screen readers say the title first."""
+    """Return "Error: " for the title of a refused form: screen readers read the title first."""
     if not _is_sent(context):
         return ""
     shown: Any = context.flatten()
@@ -128,7 +128,7 @@ def _is_sent(context: Context) -> bool:
 
 
 def _takes_focus(context: Context) -> bool:
-    """Tell, once for each request, that the first wrong field takes the focus."""
+    """Return whether this field takes the focus: True once per request, for the first wrong field."""
     request = getattr(context, "request", None)
     if not _is_sent(context) or getattr(request, "has_focus", False):
         return False
@@ -212,7 +212,7 @@ def day(value: datetime | None, staff: Staff | None = None) -> str:
 
 @register.filter
 def ago(value: datetime | None) -> SafeString | str:
-    """Show the time since: `12 min`, kept fresh by the browser."""
+    """Show the time since: `12 min`, updated by the browser."""
     return "unknown" if value is None else _time(value, clock.format_span(clock.now() - value), relative=True)
 
 

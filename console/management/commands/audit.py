@@ -1,4 +1,4 @@
-"""`manage.py audit export | verify`: the trail in files that outlive its table, and whether they are as made."""
+"""`manage.py audit export | verify`: write the trail to files that outlive its table, and check such files."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import date
@@ -18,7 +18,7 @@ from console.startup import ConsoleCommand
 
 
 def _day(text: str) -> date:
-    """A day: `2026-01-31`. Raises `ArgumentTypeError`."""
+    """Parse a day such as `2026-01-31`. Raises `ArgumentTypeError`."""
     try:
         return date.fromisoformat(text)
     except ValueError as error:
@@ -26,12 +26,12 @@ def _day(text: str) -> date:
 
 
 class Command(ConsoleCommand):
-    """See the package `console.audit.archive`."""
+    """The command line of `console.audit.archive`."""
 
     help = "Archive the trail (export), or check an archive against its key, its manifest and the trail (verify)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The two subcommands."""
+        """Declare the two subcommands."""
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
         out = commands.add_parser("export", help="write an archive; reads the whole audit table once")
         out.add_argument("--since", required=True, type=_day, metavar="DATE", help="first day, in UTC")
@@ -49,7 +49,7 @@ class Command(ConsoleCommand):
         check.add_argument("--head", default="", help="the head that the export printed, if it was noted")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of the two; what goes wrong is said in one line, with exit status 1."""
+        """Run one subcommand; report an error in one line, with exit status 1."""
         try:
             (self._export if options["command"] == "export" else self._verify)(options)
         except ConsoleError as error:
@@ -79,7 +79,7 @@ class Command(ConsoleCommand):
             self.stdout.write(note)
         for finding in report.findings:
             self.stderr.write(str(finding))
-        # Without a manifest there are findings: it is the first thing that is looked for.
+        # A missing manifest is the first finding.
         if report.findings or report.manifest is None:
             raise CommandError(f"The archive was changed: {len(report.findings)} finding{pluralize(report.findings)}.")
         self.stdout.write(_words(report, report.manifest))

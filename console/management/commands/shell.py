@@ -1,4 +1,4 @@
-"""`manage.py shell`: Django's own, with safe settings only: whoever types there writes to this environment's tables."""
+"""`manage.py shell`: Django's shell, only with safe settings, because it can write to this environment's tables."""
 
 from django.core.management.commands import shell
 
@@ -6,4 +6,4 @@ from console.startup import ConsoleCommand
 
 
 class Command(ConsoleCommand, shell.Command):
-    """As Django has it."""
+    """Django's shell, run after the console's startup checks."""

@@ -1,4 +1,4 @@
-"""`manage.py stack`: the CloudFormation template of the console, as `deploy/aws/console.json` has it."""
+"""`manage.py stack`: the console's CloudFormation template, also stored in `deploy/aws/console.json`."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from console.startup import ConsoleCommand
 
 
 class Command(ConsoleCommand):
-    """It asks nothing of AWS: what differs between environments are parameters."""
+    """Makes no call to AWS: whatever differs between environments is a parameter of the template."""
 
     help = "Print the CloudFormation template: tables, queues, IAM, Lambdas, containers and alarms. See docs/aws.md."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print it."""
+        """Print the template."""
         self.stdout.write(stack_text(), ending="")

@@ -1,4 +1,4 @@
-"""`manage.py staff`: accounts of the people who use the console, from the command line."""
+"""`manage.py staff`: manage the accounts of the people who use the console."""
 
 import sys
 from argparse import ArgumentParser
@@ -24,12 +24,12 @@ MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT
 
 
 class Command(ConsoleCommand):
-    """Make, list, change and disable accounts. Every change is in the account's trail, by actor "command-line"."""
+    """Makes, lists, changes and disables accounts. Every change is in the account's trail, by actor "command-line"."""
 
     help = "Make, list, change and disable accounts of members of staff."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """One subcommand per action."""
+        """Declare one subcommand per action."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         create = _action(actions, "create", "make an account")
         create.add_argument("--role", required=True, choices=ROLES)
@@ -60,7 +60,7 @@ class Command(ConsoleCommand):
         _action(actions, "remove-second-factor", "remove the second factor, for example after a lost phone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one action; what goes wrong is said in one line, with exit status 1."""
+        """Run one action; report an error in one line, with exit status 1."""
         actions: dict[str, Callable[[dict[str, Any]], None]] = {
             "create": self._create,
             "list": self._list,
@@ -200,7 +200,7 @@ def _password_option(parser: ArgumentParser) -> None:
 
 @sensitive_variables()
 def _password(options: dict[str, Any]) -> tuple[str, bool]:
-    """The password to set, and whether it was made up here. Never an argument: every user of a host sees those."""
+    """Return the password to set, and whether it was generated. Never an argument: every user of a host sees those."""
     if not options["password_stdin"]:
         return passwords.generate(), True
     password = sys.stdin.readline().rstrip("\r\n")
@@ -210,7 +210,7 @@ def _password(options: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _entries(given: list[str]) -> list[str]:
-    """Entries of a scope. Only here, where an operator types it and nobody's id stands in its place, is a word all."""
+    """Parse the entries of a scope. Only here, where an operator types it and no id is meant, "all" is everything."""
     typed = [each.strip() for text in given for each in text.split(",") if each.strip()]
     return [ALL if each.lower() == "all" else each for each in typed]
 

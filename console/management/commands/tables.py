@@ -1,4 +1,4 @@
-"""`manage.py tables check | create | policy`: this environment's tables against what the schemas ask."""
+"""`manage.py tables check | create | policy`: compare tables with the schemas, create them, print IAM policies."""
 
 import json
 from argparse import ArgumentParser
@@ -38,13 +38,13 @@ class Command(ConsoleCommand):
         parser.add_argument("--account", default="*", metavar="ID", help="policy: the AWS account of the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of the three. Fails if something required is missing (check) or could not be created (create)."""
+        """Run one action. Fails if something required is missing (check) or could not be created (create)."""
         keys = tuple(key.upper() for key in options["only"])
         if unknown := sorted(set(keys) - set(TABLES)):
             raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known tables: {', '.join(TABLES)}.")
         if options["cloudformation"] and (options["action"] != "check" or options["json"]):
             raise CommandError("Use --cloudformation with check, and without --json.")
-        # Standard error, so that a document on standard output stays one.
+        # To standard error, so that standard output is one document.
         self.stderr.write(f"Environment {settings.CONSOLE_ENV}, region {settings.AWS_REGION}, endpoint {_endpoint()}.")
         if options["action"] == "policy":
             self.stdout.write(json.dumps(document(options["process"], options["account"]), indent=2))
@@ -73,9 +73,9 @@ class Command(ConsoleCommand):
             raise CommandError(f"{len(failed)} could not be created: {'; '.join(failed)}")
 
     def _create_each(self, wanted: list[Creation]) -> list[str]:
-        """Create one after the other, going on after a failure; what failed, and why."""
+        """Create one after the other, continuing after a failure; return what failed, and why."""
         failed: list[str] = []
-        # Standard error, so that --json leaves one document on standard output; no bar where nobody watches.
+        # Standard error, so that --json writes one document to standard output; no bar without a terminal.
         with tqdm(wanted, disable=None, unit="change", leave=False) as progress:
             for each in progress:
                 progress.set_description(each.title)
@@ -116,7 +116,7 @@ class Command(ConsoleCommand):
 
 
 def _line(report: TableReport, difference: Difference) -> str:
-    """`+ index conversation-id-index: conversation_id (S); ALL (found: absent; optional)`."""
+    """Format a difference: `+ index conversation-id-index: conversation_id (S); ALL (found: absent; optional)`."""
     owner = "" if report.ours else f", owned by {report.schema}"
     return (
         f"{difference.sign} {difference.what}: {difference.wanted} "

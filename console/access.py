@@ -1,4 +1,4 @@
-"""How a view declares who may call it. A route that declares nothing is refused to everyone (`console.middleware`)."""
+"""Decorators that declare who may call a view; `console.middleware` refuses a route that declares nothing."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class StaffRequest(HttpRequest):
-    """A request that passed the guard: `staff` is the person who sent it."""
+    """A request that passed the access guard; `staff` is the person who sent it."""
 
     staff: Staff
 
@@ -33,7 +33,7 @@ def signed_in(view: View) -> View:
 
 
 def sets_up_second_factor(view: View) -> View:
-    """Declare that a view is open before a required second factor is set up; no other view is."""
+    """Declare that a view is available before a required second factor is set up, as no other view is."""
     view.sets_up_second_factor = True  # type: ignore[attr-defined]
     return view
 

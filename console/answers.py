@@ -1,4 +1,4 @@
-"""Responses to forms that failed, and to people who open the address of a form."""
+"""Responses to failed forms, and to a GET of an address that only takes forms."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,9 +18,9 @@ View = Callable[..., HttpResponse]
 
 @contextmanager
 def fresh_version(context: dict[str, Any], read: Callable[[], int]) -> Iterator[None]:
-    """Give the page of a form that lost a race the version that is there now, so that it can be sent again.
+    """Update `context["version"]` on a `Conflict`, so that the form can be sent again; re-raise the error.
 
-    `read` gives that version.
+    `read` returns the current version.
     """
     try:
         yield
@@ -30,10 +30,10 @@ def fresh_version(context: dict[str, Any], read: Callable[[], int]) -> Iterator[
 
 
 def form_on(page: str, *arguments: str) -> Callable[[View], View]:
-    """Declare that a view takes only a form that stands on the route `page`, given these of the view's arguments.
+    """Accept only POST of the form shown on the route `page`, whose `arguments` are taken from the view's own.
 
-    A GET of the form's own address (from the address bar after a lost race, or by "back") redirects to that page and
-    does nothing. Other methods are not allowed.
+    A GET of the form's own address (typed after a conflict, or by "back") redirects to that page and changes nothing.
+    Other methods are not allowed.
     """
 
     def declare(view: View) -> View:
@@ -53,7 +53,7 @@ def form_on(page: str, *arguments: str) -> Callable[[View], View]:
 def answer(
     request: HttpRequest, template: str, context: dict[str, Any], error: Exception | None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Render a page that says what went wrong, with the status of the error."""
+    """Render a page; with an `error`, use that error's status and `Retry-After`."""
     if isinstance(error, Invalid):
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     elif error is not None:
@@ -65,9 +65,9 @@ def answer(
 
 
 def describe_error(error: Exception, about: str) -> str:
-    """Describe a failure in a form; `about` is what the form would change: "the account".
+    """Return the message for a form that failed; `about` names what the form changes, such as "the account".
 
-    Raises the error itself if sending the form again cannot help.
+    Raises the error again if sending the form again cannot help.
     """
     if isinstance(error, TableMissing | NotAccepted):
         raise error

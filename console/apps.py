@@ -4,12 +4,12 @@ from django.apps import AppConfig
 
 
 class ConsoleConfig(AppConfig):
-    """The base that the resource apps build on."""
+    """The base app that the resource apps build on."""
 
     name = "console"
 
     def ready(self) -> None:
-        """Register the checks, and what this app adds to search and to the ids in use."""
+        """Register the system checks, the search finders, and the trail's check for ids in use."""
         from console import checks  # noqa: F401 importing registers them
         from console.audit.queries import exists as is_in_trail
         from console.audit.search import FINDER as EVENTS

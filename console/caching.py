@@ -1,6 +1,6 @@
-"""What a worker caches for some seconds, so that what many requests ask is read once.
+"""Short-lived caches in one worker, for reads that many requests repeat.
 
-Only what may be a few seconds old; never who may see what.
+Use them only for data that may be a few seconds old, never for permissions or scope.
 """
 
 from collections.abc import Callable, Hashable, MutableMapping
@@ -15,14 +15,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Cached(Protocol[T_co]):
-    """A function whose results are cached, as `cachetools` makes it."""
+    """A cached function, as `cachetools` returns it."""
 
     cache: MutableMapping[Hashable, Any]
     cache_key: Callable[..., Hashable]
     cache_lock: AbstractContextManager[Any]
 
     def __call__(self, *asked: Hashable) -> T_co:
-        """Return the cached result, or read it."""
+        """Return the cached result, or call the function."""
 
     def cache_clear(self) -> None:
         """Drop all results."""
@@ -32,9 +32,9 @@ _all: list[Cached[Any]] = []
 
 
 def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T]], Cached[T]]:
-    """Decorate a function of hashable positional arguments; keeps the latest `entries` results.
+    """Return a decorator that caches up to `entries` results of a function of hashable positional arguments.
 
-    If several threads ask the same at once, one reads. Errors are not cached: the next call tries again.
+    If several threads make the same call, one of them runs it. Errors are not cached.
     """
 
     def decorate(read: Callable[..., T]) -> Cached[T]:
@@ -46,18 +46,18 @@ def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T
 
 
 def known(function: Cached[T], *asked: Hashable) -> T | None:
-    """Return the cached result or None; never reads."""
+    """Return the cached result, or None; never call the function."""
     with function.cache_lock:
         return cast("T | None", function.cache.get(function.cache_key(*asked)))
 
 
 def forget(function: Cached[Any], *asked: Hashable) -> None:
-    """Drop one result, as this worker has just changed what it says."""
+    """Drop one cached result, because this worker has just changed its source."""
     with function.cache_lock:
         function.cache.pop(function.cache_key(*asked), None)
 
 
 def forget_everything() -> None:
-    """Drop every cached result: for tests, each of which has a database of its own."""
+    """Drop every cached result; for tests, which each have their own database."""
     for each in _all:
         each.cache_clear()

@@ -1,4 +1,4 @@
-"""A chart as numbers: a page's table (`components/_chart.html`), which static/charts.js draws, and rows of CSV."""
+"""Charts: the table of a page (`components/_chart.html`), which static/charts.js draws, and its rows as CSV."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from console.spreadsheets import cell
 Kind = Literal["bars", "stacked", "lines"]
 Unit = Literal["count", "seconds", "money", "percent"]
 Number = int | float | Decimal
-# A number, or None where there is none; how it is written; and where it leads, "" for nowhere.
+# The number (None if there is none), its formatted text, and the URL it links to ("" for no link).
 ChartCell = tuple[Number | None, str, str]
 
-# Each series has a mark that can be told from the others without colour; static/charts.js has this many.
+# static/charts.js has this many marks, which can be told apart without colour.
 MOST_SERIES = 6
 _UNITS_IN_CSV: dict[Unit, str] = {"count": "", "seconds": " (seconds)", "money": " (USD)", "percent": " (%)"}
 
@@ -24,7 +24,7 @@ _UNITS_IN_CSV: dict[Unit, str] = {"count": "", "seconds": " (seconds)", "money":
 class ChartColumn:
     """One column of numbers, drawn as a series.
 
-    `is_compare`: the same of the period before, drawn as a dashed line. `is_total`: in the table only.
+    `is_compare`: the same series for the previous period, drawn as a dashed line. `is_total`: shown in the table only.
     """
 
     name: str
@@ -34,9 +34,9 @@ class ChartColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChartRow:
-    """One category: its label, and for each column a number that is not negative, or None where there is none.
+    """One category: its label, and for each column a non-negative number, or None for no value.
 
-    `short` stands below the axis instead of the label.
+    `short` replaces the label below the axis.
     """
 
     label: str
@@ -46,13 +46,13 @@ class ChartRow:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What `components/_chart.html` shows.
+    """The chart that `components/_chart.html` shows.
 
-    `id` is unique on the page; `rows` are in the order of the axis, `category` says what they are. `unit` is that of
-    all numbers: how many, seconds, US dollars, or per cent (42 for 42 %). `totals` ends the table. `urls` are where
-    numbers lead, by row and column, the totals being the row behind the last. With
-    `is_newest_first` the table begins with the last row. Raises ValueError where a row has other columns than the
-    chart, or where there are more series than marks.
+    `id` is unique on the page. `rows` are in the order of the axis; `category` is the heading of their labels. `unit`
+    applies to all numbers: a count, seconds, US dollars, or percent (42 for 42%). `totals` is the last row of the
+    table. `urls` maps a row and column index to a link; the totals have the index after the last row. With
+    `is_newest_first` the table begins with the last row. Raises ValueError if a row does not have one value per
+    column, or if there are more series than marks.
     """
 
     id: str
@@ -73,13 +73,13 @@ class Chart:
             raise ValueError(f"the chart {self.id!r} has more than {MOST_SERIES} series")
 
     def cells(self) -> Iterator[tuple[ChartRow, list[ChartCell]]]:
-        """Yield each row in the order of the table, and its cells."""
+        """Yield each row and its cells, in the order of the table."""
         numbered = list(enumerate(self.rows))
         for number, row in reversed(numbered) if self.is_newest_first else numbered:
             yield row, self._cells_of(row, number)
 
     def total_cells(self) -> list[ChartCell]:
-        """Return those of the totals."""
+        """Return the cells of the totals row; empty without one."""
         return self._cells_of(self.totals, len(self.rows)) if self.totals else []
 
     def _cells_of(self, row: ChartRow, number: int) -> list[ChartCell]:
@@ -94,20 +94,20 @@ class Chart:
         return (*rows, self.totals) if with_totals and self.totals else rows
 
     def csv_rows(self) -> Iterator[list[str]]:
-        """Yield the heading and each row as cells that no spreadsheet runs; numbers are plain, without their unit."""
+        """Yield the heading and each row, safe from formula injection; numbers are plain, without their unit."""
         yield [cell(self.category), *(cell(each.name + _UNITS_IN_CSV[self.unit]) for each in self.columns)]
         for row in self.body():
             yield [cell(row.label), *("" if value is None else f"{value}" for value in row.values)]
 
 
 def format_value(value: Number | None, unit: Unit) -> str:
-    """Format a number of a chart: `1,204`, `1 h 10 min`, `$1.20`, `42%`; a dash for none."""
+    """Format a number of a chart as `1,204`, `1 h 10 min`, `$1.20` or `42%`, and None as a dash."""
     if value is None:
         return "–"
     if unit == "seconds":
         return _format_seconds(float(value))
     if unit == "money":
-        # A message to a model costs a fraction of a cent.
+        # One message to a model costs a fraction of a cent.
         return f"${value:,.4f}" if 0 < value < 0.01 else f"${value:,.2f}"
     if unit == "percent":
         return f"{_short(value)}%"
@@ -118,12 +118,12 @@ def _format_seconds(seconds: float) -> str:
     if seconds < 60:
         return f"{_short(seconds)} s"
     minutes, rest = divmod(int(seconds), 60)
-    # Of a wait of minutes the seconds matter, of a longer one they do not.
+    # Seconds matter only in a wait of a few minutes.
     if minutes < 10 and rest:
         return f"{minutes} min {rest} s"
     return clock.format_span(timedelta(seconds=seconds))
 
 
 def _short(value: Number) -> str:
-    """Below ten with one decimal, unless it is 0."""
+    """Format with one decimal below 10, unless it is 0."""
     return f"{value:,.1f}".removesuffix(".0") if value < 10 else f"{value:,.0f}"

@@ -1,7 +1,6 @@
-"""What must be right about the settings before anything is served or written: Django system checks, each with an id.
+"""Django system checks of the settings, each with an id (see docs/checks.md).
 
-`manage.py check` lists all that is wrong at once, and `console.startup` lets nothing start until nothing is.
-docs/checks.md has every id.
+`manage.py check` lists all problems in one run, and `console.startup` starts nothing until there are none.
 """
 
 import re
@@ -37,7 +36,7 @@ Messages = Iterable[checks.CheckMessage]
 
 @checks.register(SAFETY)
 def check_readable(app_configs: Any, **_: Any) -> Messages:
-    """Refuse settings that are missing, or no number, boolean or word of those there are."""
+    """Refuse settings that are missing or malformed."""
     for name, wrong in settings.UNREADABLE_SETTINGS.items():
         key = f" {MAKE_A_KEY}" if name == "SECRET_KEY" else ""
         yield StartRefusal(
@@ -55,16 +54,16 @@ MAKE_A_KEY = 'Make one with: python -c "import secrets; print(secrets.token_urls
 
 
 def is_guessable(key: str) -> bool:
-    """Tell whether a key is too short, a placeholder, or too regular to be random.
+    """Return whether a key is too short, a placeholder, or too regular to be random.
 
-    Anybody who has one sealed address can test guesses on it, and with the key can forge addresses and cookies.
+    With one sealed address anybody can test guesses of the key, and with the key forge addresses and cookies.
     """
     steps = [ord(after) - ord(before) for before, after in pairwise(key)]
     return (
         len(key) < SHORTEST_KEY
         or len(set(key)) < FEWEST_CHARACTERS
         or _PLACEHOLDER.search(key) is not None
-        # One piece repeated; characters in alphabetical order, or each the same as the one before.
+        # A repeated piece; or mostly characters in alphabetical order, or equal to the one before.
         or any(key[width:] == key[:-width] for width in range(1, len(key) // 2 + 1))
         or sum(abs(step) <= 1 for step in steps) > len(steps) / 2
     )
@@ -73,7 +72,7 @@ def is_guessable(key: str) -> bool:
 @checks.register(SAFETY)
 def check_secret_key(app_configs: Any, **_: Any) -> Messages:
     """Refuse a SECRET_KEY that can be guessed. The demo generates its own."""
-    # Django raises where an empty key is read; check_readable has told of it.
+    # Django raises on reading an empty key; check_readable has reported it.
     if "SECRET_KEY" in settings.UNREADABLE_SETTINGS or settings.CONSOLE_ENV == "demo":
         return
     if is_guessable(settings.SECRET_KEY):
@@ -86,7 +85,7 @@ def check_secret_key(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_switches(app_configs: Any, **_: Any) -> Messages:
-    """Refuse what is meant for development elsewhere: it could expose sessions, or personal data on error pages."""
+    """Refuse development switches in other environments: they can expose sessions, or personal data on error pages."""
     if settings.CONSOLE_ENV in DEVELOPMENT:
         return
     found = [name for name in ("DEBUG", "PLAIN_HTTP") if getattr(settings, name)]
@@ -101,14 +100,14 @@ def check_switches(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_archive_key(app_configs: Any, **_: Any) -> Messages:
-    """Refuse a key of archives that `audit export` would refuse."""
+    """Refuse an archive key that `audit export` would refuse."""
     try:
         own_secrets()
     except Invalid as error:
         yield StartRefusal(str(error), hint=MAKE_A_KEY, id="console.E018")
 
 
-# --- What is asked, where, and for how long -------------------------------------------------------------------------
+# --- Addresses and deadlines ----------------------------------------------------------------------------------------
 
 _ADDRESSES = (
     *("DYNAMODB_ENDPOINT", "SQS_ENDPOINT", "SECRETS_ENDPOINT", "NOTIFICATIONS_ENDPOINT"),
@@ -118,7 +117,7 @@ _ADDRESSES = (
 
 
 def is_web_address(url: str) -> bool:
-    """Tell whether a text is an address of http or https with a host."""
+    """Return whether a text is an http or https URL with a host."""
     try:
         there = urlsplit(url)
         return there.scheme in ("http", "https") and bool(there.hostname)
@@ -128,7 +127,7 @@ def is_web_address(url: str) -> bool:
 
 @checks.register(SAFETY)
 def check_addresses(app_configs: Any, **_: Any) -> Messages:
-    """Refuse addresses of services that are none: every call would fail."""
+    """Refuse service addresses that are not URLs: every call would fail."""
     named = {name: getattr(settings, name) for name in _ADDRESSES}
     named |= {f"{channel.upper()}_QUEUE_URL": url for channel, url in settings.CHANNEL_QUEUE_URLS.items()}
     for name, url in named.items():
@@ -142,7 +141,7 @@ def check_addresses(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_deadline(app_configs: Any, **_: Any) -> Messages:
-    """Refuse a deadline that no call could meet: a call begins only where it can end in time."""
+    """Refuse a deadline too short for one call: a call is only sent if it can end before the deadline."""
     least = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1
     if least > settings.REQUEST_DEADLINE_SECONDS:
         yield StartRefusal(
@@ -158,14 +157,14 @@ def check_deadline(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_environment(app_configs: Any, **_: Any) -> Messages:
-    """Refuse another environment's tables: no start may write to production by a mix of settings."""
+    """Refuse tables of another environment, so that mixed-up settings cannot write to production."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,30}", settings.CONSOLE_ENV):
         yield StartRefusal(
             "CONSOLE_ENV must be a short lowercase word.",
             hint="Use one such as dev, staging or prod.",
             id="console.E004",
         )
-        # Names of tables are made with it.
+        # Table names contain it, so the other checks cannot run.
         return
     for key in sorted(set(settings.TABLE_NAMES) - set(TABLES)):
         yield StartRefusal(
@@ -202,7 +201,7 @@ def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[StartRe
             hint="A name has 3 to 255 letters, digits, dots, hyphens and underscores.",
             id="console.E007",
         )
-    # One of the platform's own names ends in "stage".
+    # One of the platform's own table names ends in "stage".
     named = environment_named_in(name.replace(TABLES[key].base, ""))
     if named and not is_same_environment(named, environment):
         yield StartRefusal(
@@ -210,7 +209,7 @@ def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[StartRe
             hint="Correct whichever of the two is wrong.",
             id="console.E008",
         )
-    # Where the environment itself is production, one refusal says so for all tables.
+    # If the environment itself is production, check_environment reports it once for all tables.
     if named in PRODUCTION and is_local and environment not in PRODUCTION:
         yield StartRefusal(
             f"TABLE_{key}={name} is a production name, but DYNAMODB_ENDPOINT is not AWS.",
@@ -224,7 +223,7 @@ def _wrong_with_name(key: str, name: str, *, is_local: bool) -> Iterator[StartRe
 
 @checks.register(SAFETY)
 def check_second_factor(app_configs: Any, **_: Any) -> Messages:
-    """Refuse a setting that names what is no role: whoever was meant would go without."""
+    """Refuse a setting that names an unknown role: the people meant would need no second factor."""
     named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
     if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
         yield StartRefusal(
@@ -236,7 +235,7 @@ def check_second_factor(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
-    """Refuse settings with which nobody could sign in, or the wrong people could."""
+    """Refuse settings that would let nobody sign in, or the wrong people."""
     for problem in configuration.problems():
         yield StartRefusal(
             f"Sign-in by OpenID Connect: {problem}.",
@@ -245,7 +244,7 @@ def check_company_sign_in(app_configs: Any, **_: Any) -> Messages:
         )
 
 
-# --- How it is seen from outside ------------------------------------------------------------------------------------
+# --- Metrics, traces and error reports ------------------------------------------------------------------------------
 
 
 @checks.register(SAFETY)
@@ -261,7 +260,7 @@ def check_metrics(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_observability(app_configs: Any, **_: Any) -> Messages:
-    """Refuse traces and error reports that are set up where their packages are not installed."""
+    """Refuse traces and error reports that are configured without their packages, and a malformed SENTRY_DSN."""
     lacking = settings_without_packages()
     for name in lacking:
         yield StartRefusal(
@@ -277,12 +276,12 @@ def check_observability(app_configs: Any, **_: Any) -> Messages:
         )
 
 
-# --- What the web server needs, and what to know before a deployment ------------------------------------------------
+# --- The web server and deployments ---------------------------------------------------------------------------------
 
 
 @checks.register(WEB, deploy=True)
 def check_static_files(app_configs: Any, **_: Any) -> Messages:
-    """Refuse to serve before `collectstatic` has run: without it not even an error page renders."""
+    """Refuse to serve before `collectstatic` has run: not even an error page would render."""
     if settings.STATIC_MANIFEST and not (Path(settings.STATIC_ROOT or "") / "staticfiles.json").is_file():
         yield StartRefusal(
             "The static files are not collected.",
@@ -293,7 +292,7 @@ def check_static_files(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(checks.Tags.security, deploy=True)
 def check_proxies(app_configs: Any, **_: Any) -> Messages:
-    """Warn if Django knows of a proxy that the limits by network address do not know of."""
+    """Warn if Django trusts a proxy that the limits by network address ignore."""
     if settings.BEHIND_TLS_PROXY and not settings.TRUSTED_PROXIES:
         yield checks.Warning(
             "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everybody seems to come from the proxy's "
@@ -305,7 +304,7 @@ def check_proxies(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(checks.Tags.security, deploy=True)
 def check_fallback_keys(app_configs: Any, **_: Any) -> Messages:
-    """Warn of a fallback key that can be guessed: anything sealed with it is still accepted."""
+    """Warn about a fallback key that can be guessed: anything sealed with it is still accepted."""
     if any(map(is_guessable, settings.SECRET_KEY_FALLBACKS)):
         yield checks.Warning(
             "One of SECRET_KEY_FALLBACKS can be guessed, so anybody can forge links with it.",
@@ -316,7 +315,7 @@ def check_fallback_keys(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(checks.Tags.security, deploy=True)
 def check_second_factor_at_provider(app_configs: Any, **_: Any) -> Messages:
-    """Warn where a second factor is required, and the company's own sign-in does not say whether there was one."""
+    """Warn if a second factor is required, but the company's own sign-in does not report one."""
     sign_in = configuration.current()
     tells = sign_in.second_factor_amr or sign_in.second_factor_acr
     if sign_in.issuer and not tells and any(second_factor.is_required(role.value) for role in Role):

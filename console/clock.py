@@ -1,4 +1,4 @@
-"""The current time, and reading and writing the timestamps of several writers."""
+"""The current time, and parsing and formatting of timestamps."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 
 def now() -> datetime:
-    """Return the current instant, aware, in UTC."""
+    """Return the current time, timezone-aware, in UTC."""
     return datetime.now(UTC)
 
 
@@ -19,12 +19,12 @@ def to_iso(moment: datetime, timespec: str = "milliseconds") -> str:
 
 
 def to_epoch(moment: datetime) -> int:
-    """Return an instant in whole epoch seconds, as TTL attributes hold it."""
+    """Return an instant in whole epoch seconds, the unit of TTL attributes."""
     return int(moment.timestamp())
 
 
 def floored(moment: datetime, period: timedelta) -> datetime:
-    """Return the start of the period an instant falls in; periods follow one another from midnight in UTC."""
+    """Return the start of the period that contains an instant; periods are aligned to the epoch, in UTC."""
     return moment.replace(microsecond=0) - timedelta(seconds=to_epoch(moment) % period.total_seconds())
 
 
@@ -35,10 +35,10 @@ _ISO = re.compile(
 
 
 def parse_instant(value: Any) -> datetime | None:
-    """Parse a timestamp in any of the formats that real writers use; return None for anything else.
+    """Parse a timestamp in any of the formats in use; return None for anything else.
 
-    ISO 8601 with `Z`, an offset, both (`+00:00Z`) or neither (taken as UTC); epoch seconds, milliseconds,
-    microseconds or nanoseconds as number, decimal or text.
+    Accepts ISO 8601 with `Z`, an offset, both (`+00:00Z`) or neither (taken as UTC), and epoch seconds, milliseconds,
+    microseconds or nanoseconds as a number, decimal or text.
     """
     if isinstance(value, bool) or value is None:
         return None
@@ -67,7 +67,7 @@ def parse_instant(value: Any) -> datetime | None:
             moment -= sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
     except (ValueError, OverflowError):
         return None
-    # Writers use the ends of the calendar for "never", and no time zone can be applied there.
+    # Writers use the ends of the calendar for "never", where a time zone conversion would overflow.
     return moment if 1 < moment.year < 9999 else None
 
 
@@ -87,7 +87,7 @@ def _from_epoch(value: float | Decimal) -> datetime | None:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return a time zone; UTC for a name that is none."""
+    """Return a time zone by name; UTC for an unknown name."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -100,16 +100,16 @@ def midnight(day: date, zone: ZoneInfo) -> datetime:
 
 
 def is_expired(ttl: Any, at: datetime) -> bool:
-    """Tell whether an item's TTL attribute (epoch seconds, as a number or as text) lies in the past.
+    """Return whether an item's TTL attribute (epoch seconds, as a number or as text) is in the past.
 
-    DynamoDB removes expired items within days, not at once; every page treats them as gone.
+    DynamoDB takes days to remove expired items; every page treats them as gone.
     """
     seconds = _epoch_of(ttl)
     return seconds is not None and seconds <= at.timestamp()
 
 
 def expiry_of(ttl: Any) -> datetime | None:
-    """Return when an item's TTL attribute (see `is_expired`) ends; None where it tells no time."""
+    """Return when an item's TTL attribute (see `is_expired`) expires; None if it is not a valid time."""
     seconds = _epoch_of(ttl)
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
@@ -132,7 +132,7 @@ def _epoch_of(ttl: Any) -> float | None:
 def format_span(span: timedelta) -> str:
     """Format a length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `1 d 10 h`, `12 days`.
 
-    console.js keeps such texts fresh in the same words.
+    console.js updates these texts in an open page, in the same words.
     """
     seconds = max(0, int(span.total_seconds()))
     if seconds < 60:
@@ -149,7 +149,7 @@ def format_span(span: timedelta) -> str:
 
 
 def format_seconds(span: timedelta) -> str:
-    """Format a length of time that may be short: `2.1 s`, `45 s`; from a minute on as `format_span`."""
+    """Format a length of time: `2.1 s` or `45 s` below a minute, then as `format_span` does."""
     seconds = max(0.0, span.total_seconds())
     if seconds < 10:
         return f"{min(seconds, 9.9):.1f} s"

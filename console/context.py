@@ -1,4 +1,4 @@
-"""The context of every page: environment banner, read-only note, navigation by permission, who is signed in."""
+"""The template context of every page: environment banner, read-only note, navigation by permission, current user."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class NavItem:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the banner says. `tone`: development, other or production."""
+    """The environment that the banner shows; `tone` is development, other or production."""
 
     name: str
     label: str
@@ -36,8 +36,8 @@ class Environment:
     is_production: bool
 
 
-# Route, label, icon, and the permission that shows it (None: everybody). A section whose route does not exist (in a
-# build without that app) is left out.
+# Route, label, icon, and the permission that shows the section (None: everybody). A section is left out if its route
+# does not exist, as in a build without that app.
 SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
     ("search", "Search", "search", None),
     ("queue", "Queue", "queue", Permission.HAND_OFF),
@@ -55,7 +55,7 @@ SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NavSection:
-    """A section: `address` gives its URL, `permission` (None: everybody's) shows it."""
+    """A section of the navigation: `address` returns its URL; `permission` shows it (None: to everybody)."""
 
     label: str
     icon: str
@@ -65,7 +65,7 @@ class NavSection:
     for_everything: bool = False
 
 
-# Sections that apps register, by label; they follow this one of the console's own.
+# Sections that apps register, by label; they follow the section named by _BROUGHT_AFTER.
 _brought: dict[str, NavSection] = {}
 _BROUGHT_AFTER = "conversations"
 
@@ -73,7 +73,7 @@ _BROUGHT_AFTER = "conversations"
 def register_section(
     label: str, icon: str, permission: Permission, address: Callable[[], str], *, for_everything: bool
 ) -> None:
-    """Add a section to the navigation of roles with the permission; `for_everything`: only if their scope is all."""
+    """Add a section for roles with the permission; with `for_everything`, only for people whose scope is all."""
     _brought[label] = NavSection(label, icon, permission, address, for_everything)
 
 
@@ -82,19 +82,19 @@ def unregister_section(label: str) -> None:
     del _brought[label]
 
 
-# The route that counts who waits in a section, by the section's name.
+# The route that counts the conversations waiting in a section, by the section's name.
 _counted: dict[str, str] = {}
 
 
 def register_count(section: str, route: str) -> None:
-    """Show a number beside a section; an open page fetches it from that route."""
+    """Show a count beside a section; an open page fetches it from that route."""
     _counted[section] = route
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """Return the context of base.html; reads nothing from DynamoDB."""
+    """Return the context of base.html, without reading from DynamoDB."""
     staff: Staff | None = getattr(request, "staff", None)
-    # Until a required second factor is set up, every link would only lead back there: offer none.
+    # Until a required second factor is set up, every link would only redirect to it.
     is_open = staff is not None and not staff.must_add_second_factor
     return {
         "environment": environment(),
@@ -107,7 +107,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def address_of(route: str, *args: str) -> str:
-    """Return the URL of a route, cached: every page names a dozen."""
+    """Return the URL of a route, cached because every page links to a dozen."""
     return _address(route, args, get_urlconf(), get_script_prefix())
 
 
@@ -126,7 +126,7 @@ def environment() -> Environment:
 
 
 def read_only_reason() -> str:
-    """Why nothing can be changed in this environment, as far as is known without a read; "" if nothing is wrong."""
+    """Return why this environment is read-only, from cached knowledge of its tables; "" if it is not."""
     if known_absent("AUDIT"):
         return (
             "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
@@ -138,7 +138,7 @@ def read_only_reason() -> str:
 
 
 def navigation(path: str, staff: Staff) -> list[NavItem]:
-    """Return the sections that the person's role allows."""
+    """Return the sections that the person's role and scope allow."""
     items = []
     for name, section in _sections():
         if section.permission is not None and not staff.can(section.permission):

@@ -1,4 +1,4 @@
-"""Reads settings from the environment; what cannot be read is kept for the checks, which list it."""
+"""Typed settings from the environment; values that cannot be read are collected for the system checks."""
 
 import math
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import environ
 
 _FALSE = ("false", "off", "n", "no", "0", "")
-# The class has methods of the types' names.
+# The class defines methods named `int` and `float`, which would shadow the types in its annotations.
 _Bound = float | None
 
 
 class StrictEnv(environ.FileAwareEnv):
-    """As django-environ reads, but strictly and without ever raising: so that a start names all that is wrong at once.
+    """A strict django-environ reader that never raises, so that one start reports every problem.
 
-    `unreadable` says of each setting that is missing or malformed what it must be; its value is the default then, or
-    "" where it has none. A value that begins with "$" is that value, not the name of another variable.
+    `unreadable` maps each missing or malformed setting to what is wrong with it; the setting then has its default, or
+    "" without one. A value that begins with "$" is taken literally, not as the name of another variable.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class StrictEnv(environ.FileAwareEnv):
     def get_value(
         self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, parse_default: bool = False
     ) -> Any:
-        """The value of a setting, as one of the types that settings.py asks for."""
+        """Return the value of a setting, cast to the type that settings.py requests."""
         is_required = default is self.NOTSET
         try:
             raw = self.ENVIRON.get(var, "" if is_required else None)
@@ -39,11 +39,11 @@ class StrictEnv(environ.FileAwareEnv):
         return float(raw) if cast is float else self.parse_value(raw, cast)
 
     def int(self, var: Any, default: Any = environ.Env.NOTSET, least: _Bound = None, most: _Bound = None) -> Any:
-        """A whole number, from `least` to `most`."""
+        """Return a whole number between `least` and `most`."""
         return self._within(var, super().int(var, default), default, least, most)
 
     def float(self, var: Any, default: Any = environ.Env.NOTSET, least: _Bound = None) -> Any:
-        """A number, of `least` or more."""
+        """Return a number of at least `least`."""
         return self._within(var, super().float(var, default), default, least, None)
 
     def _within(self, var: Any, value: Any, default: Any, least: _Bound, most: _Bound) -> Any:
@@ -56,7 +56,7 @@ class StrictEnv(environ.FileAwareEnv):
         return default
 
     def str(self, var: Any, default: Any = environ.Env.NOTSET, multiline: bool = False, choices: Any = None) -> Any:
-        """A setting of text; with `choices` one of these."""
+        """Return a text; with `choices`, one of them."""
         value = super().str(var, default, multiline)
         if not choices or value in choices or value == default:
             return value

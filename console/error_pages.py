@@ -1,4 +1,4 @@
-"""Error pages and fragments: what happened, whether anything was lost, and what to do now. Error reports, redacted."""
+"""Error pages and fragments (what happened, whether anything was lost, what to do now), and redacted error reports."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from console.schema.tables import TABLES
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """What an error page says."""
+    """The words of an error page."""
 
     status: int
     title: str
@@ -70,7 +70,7 @@ MISSING_TABLE = "This section is not available in this environment"
 
 
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
-    """Render the page or fragment of one of the console's errors."""
+    """Render a `ConsoleError` as a page or, for htmx, a fragment."""
     missing = isinstance(error, TableMissing)
     is_state = request.method in ("GET", "HEAD") and not getattr(request, "htmx", False) and _is_optional(error)
     status = 200 if is_state else error.status
@@ -81,7 +81,7 @@ def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
 
 
 def _is_optional(error: ConsoleError) -> bool:
-    """Tell whether the table is one that a deployment may do without: its pages say so, and that is not a failure."""
+    """Return whether the missing table is another service's: a deployment may lack it, so its pages are no failure."""
     spec = TABLES.get(error.table_key) if isinstance(error, TableMissing) else None
     return spec is not None and not spec.ours
 
@@ -89,7 +89,7 @@ def _is_optional(error: ConsoleError) -> bool:
 def render_status(
     request: HttpRequest, status: int, detail: str = "", *, title: str = "", missing_table: bool = False
 ) -> HttpResponse:
-    """Render the page (or, for htmx, the fragment) of a status. `detail` is a sentence for people, without PII."""
+    """Render a status as a page or, for htmx, a fragment. `detail` is a sentence for people, without personal data."""
     page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
     as_fragment = bool(getattr(request, "htmx", False))
     context = {
@@ -103,7 +103,7 @@ def render_status(
     template = "errors/_error.html" if as_fragment else f"errors/{503 if missing_table else status}.html"
     response = render(request, template, context, status=status)
     if as_fragment:
-        # A 409 would otherwise replace the row or panel that asked.
+        # A 409 would otherwise replace the row or panel that sent the request.
         response.headers["HX-Retarget"] = "#problem"
         response.headers["HX-Reswap"] = "innerHTML"
     return response
@@ -112,12 +112,12 @@ def render_status(
 def _action(page: ErrorPage, missing_table: bool, title: str) -> str:
     if missing_table:
         return "The system page shows administrators what is missing."
-    # Under a title of its own, the text says what to do.
+    # An error with its own title has a text that says what to do.
     return "" if title else page.action
 
 
 class RedactingReporter(ExceptionReporter):
-    """Django's error report, for developers or mailed to administrators, masked as a whole."""
+    """Django's error report, for developers or mailed to administrators, with secrets masked."""
 
     def get_traceback_text(self) -> SafeString:
         """Return the report as plain text."""

@@ -1,15 +1,15 @@
 """The console's errors, raised by services and reads, with the words that pages show.
 
-`console.store.errors` translates library exceptions into these; `console.middleware` renders them. Messages are shown
-to people, so they hold no keys, no personal data and no table names.
+`console.store.calls` translates library exceptions into these; `console.middleware` renders them. Messages are shown
+to people, so they contain no keys, no personal data and no table names.
 """
 
 
 class ConsoleError(Exception):
-    """Root of the tree. `status` is the HTTP status of the page or fragment.
+    """Base class of the console's errors. `status` is the HTTP status of the page or fragment.
 
-    `title` replaces the status's usual title where that would mislead; `retry_after` is in seconds, 0 if retrying is
-    useless.
+    `title` replaces the status's usual title where that would mislead; `retry_after` is in seconds, 0 if retrying
+    cannot help.
     """
 
     status = 500
@@ -18,13 +18,13 @@ class ConsoleError(Exception):
 
 
 class NotFound(ConsoleError):
-    """It does not exist, or is outside the person's scope: deliberately the same answer."""
+    """The item does not exist or is outside the person's scope; deliberately the same answer for both."""
 
     status = 404
 
 
 class BadReference(NotFound):
-    """A sealed reference or cursor that this console did not make (tampered with, or of another environment)."""
+    """A sealed reference or cursor that this console did not make: tampered with, or from another environment."""
 
 
 class Forbidden(ConsoleError):
@@ -46,21 +46,21 @@ class Conflict(ConsoleError):
 
 
 class Throttled(ConsoleError):
-    """DynamoDB refused because of its rate limits, after all retries."""
+    """DynamoDB throttled the request, after all retries."""
 
     status = 429
     retry_after = 5
 
 
 class StoreUnavailable(ConsoleError):
-    """No trustworthy answer: time-out, connection lost, 5xx, broken answer, denied or expired credentials, deadline."""
+    """No reliable answer: timeout, lost connection, 5xx, broken response, denied or expired credentials, deadline."""
 
     status = 503
     retry_after = 5
 
 
 class NotConfigured(StoreUnavailable):
-    """The console lacks the AWS rights or credentials for this; trying again does not help.
+    """The console lacks the AWS permissions or credentials for this, so retrying does not help.
 
     `detail` names what is missing, for administrators and logs.
     """
@@ -77,7 +77,7 @@ class NotConfigured(StoreUnavailable):
 
 
 class TableMissing(StoreUnavailable):
-    """The table or index does not exist in this environment. Its section has a page for that."""
+    """The table or index does not exist in this environment; its section shows a page that says so."""
 
     def __init__(self, table_key: str = "") -> None:
         self.table_key = table_key
@@ -86,4 +86,4 @@ class TableMissing(StoreUnavailable):
 
 
 class NotAccepted(StoreUnavailable):
-    """DynamoDB refused the request itself as invalid (a validation error): nothing was written."""
+    """DynamoDB rejected the request as invalid (a validation error); nothing was written."""

@@ -1,4 +1,4 @@
-"""Files that people download: CSV for spreadsheets, JSON Lines for programs, sent in pieces."""
+"""Downloads: CSV for spreadsheets and JSON Lines for programs, streamed in pieces."""
 
 import csv
 import io
@@ -23,23 +23,23 @@ from console.trees import clean, spelled_out, text_of
 
 logger = logging.getLogger(__name__)
 
-# What keeps a name in a sentence from reordering the words around it; a cell holds nothing else.
+# Bidirectional isolates keep a name from reordering the sentence around it; a cell contains nothing else.
 _ISOLATES = re.compile("[\u2066-\u2069]")
 
 
 def without_isolates(text: str) -> str:
-    """Return what a page says, for a cell, which stands alone."""
+    """Return a page's text without bidirectional isolates, for a cell."""
     return _ISOLATES.sub("", text)
 
 
 # --- Formats ----------------------------------------------------------------------------------------------------------
 
-# JSON allows them in texts, and some readers take them for the end of a line.
+# JSON allows these in strings, but some readers take them for line ends.
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 class ExportFormat(Protocol):
-    """How rows become bytes. Rows are dataclasses whose fields are the columns."""
+    """A way to write rows as bytes. Rows are dataclasses whose fields are the columns."""
 
     name: ClassVar[str]
     label: ClassVar[str]
@@ -49,17 +49,17 @@ class ExportFormat(Protocol):
     def __init__(self, columns: Sequence[str]) -> None: ...
 
     def head(self) -> bytes:
-        """What comes before all rows."""
+        """Return what precedes the rows."""
 
     def rows(self, rows: Sequence[Any]) -> bytes:
-        """Some rows."""
+        """Return the bytes of some rows."""
 
     def incomplete(self, why: str) -> bytes:
-        """The last row of an incomplete file."""
+        """Return the last row of an incomplete file, which says why."""
 
 
 class Csv:
-    """RFC 4180, every cell quoted. With a byte order mark: without one Excel reads UTF-8 as the machine's code page."""
+    """RFC 4180, every cell quoted. The byte order mark is for Excel, which otherwise assumes the system's code page."""
 
     name: ClassVar[str] = "csv"
     label: ClassVar[str] = "CSV, for spreadsheets"
@@ -70,15 +70,15 @@ class Csv:
         self.columns = list(columns)
 
     def head(self) -> bytes:
-        """The mark, and the names of the columns."""
+        """Return the byte order mark and the column names."""
         return b"\xef\xbb\xbf" + _csv([self.columns])
 
     def rows(self, rows: Sequence[Any]) -> bytes:
-        """One line for each, but for line ends within cells. What is no text is in JSON."""
+        """Return one record per row; values that are not text are written as JSON."""
         return _csv([[cell(_as_text(getattr(row, name))) for name in self.columns] for row in rows])
 
     def incomplete(self, why: str) -> bytes:
-        """A row whose second column says so, and its third one why."""
+        """Return a row with INCOMPLETE in the second column and the reason in the third."""
         return _csv([["", "INCOMPLETE", cell(why), *[""] * (len(self.columns) - 3)]])
 
 
@@ -86,7 +86,7 @@ _TOO_DEEP = "(nested too deep)"
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON on one line, or a note that it is nested too deep."""
+    """Return a value as JSON on one line, or a note that it is nested too deep."""
     try:
         return json.dumps(value, ensure_ascii=False, default=text_of)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _csv(rows: list[list[str]]) -> bytes:
 
 
 class JsonLines:
-    """One JSON object for each row, by the names of the columns; what is no text as JSON, not as text."""
+    """One JSON object per row, keyed by column; structured values stay structured."""
 
     name: ClassVar[str] = "jsonl"
     label: ClassVar[str] = "JSON Lines, for programs"
@@ -115,15 +115,15 @@ class JsonLines:
         self.columns = columns
 
     def head(self) -> bytes:
-        """Nothing."""
+        """Return nothing: the format has no header."""
         return b""
 
     def rows(self, rows: Sequence[Any]) -> bytes:
-        """One line for each."""
+        """Return one line per row."""
         return b"".join(_json({name: getattr(row, name) for name in self.columns}) for row in rows)
 
     def incomplete(self, why: str) -> bytes:
-        """A line of another shape: `{"incomplete": …}`."""
+        """Return a line of another shape: `{"incomplete": …}`."""
         return _json({"incomplete": why})
 
 
@@ -142,7 +142,7 @@ FORMATS: dict[str, type[ExportFormat]] = {each.name: each for each in (Csv, Json
 
 
 class ExportForm(forms.Form):
-    """What kind of file."""
+    """The choice of a file format."""
 
     format = forms.ChoiceField(
         choices=[(name, kind.label) for name, kind in FORMATS.items()],
@@ -157,14 +157,14 @@ class ExportForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to send, which is recorded already. `content` gives its bytes once."""
+    """A file to send, already recorded in the trail. `content` yields its bytes once."""
 
     content: Iterator[bytes] = field(repr=False)
     media_type: str
     file_name: str
 
     def response(self) -> StreamingHttpResponse:
-        """Return it as a download that nobody keeps."""
+        """Return the file as a download that is not cached."""
         headers = {
             "Content-Disposition": f'attachment; filename="{self.file_name}"',
             "Cache-Control": "no-store",
@@ -174,15 +174,15 @@ class Export:
 
 
 def file_name(what: str, made: ExportFormat, at: datetime) -> str:
-    """What it is of, environment and time, but nothing of the search: file names get around."""
+    """Return a file name of subject, environment and time, without search terms: file names get passed around."""
     return f"{what}-{settings.CONSOLE_ENV}-{at:%Y%m%dT%H%M%SZ}.{made.extension}"
 
 
 @dataclass(frozen=True, slots=True)
 class ExportBounds:
-    """How much is read for a file: rows, pieces, which filters can leave empty, and seconds.
+    """How much is read for a file: rows, pieces (which filters can leave empty) and seconds.
 
-    `rows_are` and `rest` are words for the last line of a file that stops short: "entries", "Older entries".
+    `rows_are` and `rest` name the rows in the last line of a truncated file: "entries", "Older entries".
     """
 
     rows: int
@@ -193,10 +193,10 @@ class ExportBounds:
 
 
 def send(made: ExportFormat, pieces: Iterable[Sequence[Any]], bounds: ExportBounds) -> Iterator[bytes]:
-    """Yield a file of the rows in these pieces, of which no more than one is in memory.
+    """Yield a file of the rows in these pieces, with one piece in memory at a time.
 
-    Each piece has its own budget, because the request's ended with the view. Whatever ends the file early is said in
-    its last line.
+    Each piece has its own deadline, because the request's ended with the view. The last line says why a file ends
+    early.
     """
     sent, left, coming, ends_at = 0, bounds.pieces, iter(pieces), time.monotonic() + bounds.seconds
     try:
@@ -222,6 +222,6 @@ def send(made: ExportFormat, pieces: Iterable[Sequence[Any]], bounds: ExportBoun
         why = str(error) or type(error).__name__
         yield made.incomplete(f"The export stopped early: {why} {bounds.rest} are missing.")
     except Exception:
-        # An error page can no longer follow, and the part that was sent must not pass for the whole.
+        # The status is already sent, so no error page can follow, and a partial file must not look complete.
         logger.exception("An export broke off")
         yield made.incomplete(f"Reading stopped early because of an error in the console. {bounds.rest} are missing.")

@@ -1,4 +1,4 @@
-"""What forms of several pages share: fields for keys and days, filters of lists, and look-ups."""
+"""Shared form code: fields for keys and days, filters of lists, and look-ups."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
@@ -12,12 +12,12 @@ from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.store.models import PARTITION_KEY_BYTES
 
-# The browser must not store, change or spell-check it: it may be somebody's number or address.
+# The value may be a phone number or address: the browser must not store, change or spell-check it.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
 def cleaned_by(check: Callable[..., str], *values: str) -> str:
-    """Run a check from a form's `clean_…` and report its `Invalid` at the field."""
+    """Run a check in a form's `clean_…` method, and turn its `Invalid` into a `ValidationError`."""
     try:
         return check(*values)
     except Invalid as error:
@@ -25,14 +25,14 @@ def cleaned_by(check: Callable[..., str], *values: str) -> str:
 
 
 class KeyField(forms.CharField):
-    """A table key, or a part of one, as a person types it: no control characters, at most `most` bytes."""
+    """A table key, or a part of one, as a person types it: no control characters, at most `most` bytes of UTF-8."""
 
     def __init__(self, *, most: int = PARTITION_KEY_BYTES, **options: Any) -> None:
         self.most = most
         super().__init__(**{"max_length": most, "widget": forms.TextInput(attrs=dict(PLAIN_TEXT)), **options})
 
     def validate(self, value: str) -> None:
-        """Raise `ValidationError` for what DynamoDB does not accept as a key."""
+        """Raise `ValidationError` for a value that is not a valid key."""
         super().validate(value)
         if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
             raise forms.ValidationError("Remove the characters that are not allowed.")
@@ -41,7 +41,7 @@ class KeyField(forms.CharField):
 
 
 class ReasonField(KeyField):
-    """Why somebody searches for personal data. If not `required`, what is typed beside it decides."""
+    """The reason for searching for personal data. If not `required`, what is typed in the form decides."""
 
     says_when = "Needed when you search for a phone number, an email address or a person's id."
 
@@ -52,10 +52,10 @@ class ReasonField(KeyField):
 
 
 class FilterForm(forms.Form):
-    """GET filters of a list. Invalid ones are named and ignored."""
+    """GET filters of a list; invalid ones are reported and ignored."""
 
     def chosen(self, name: str, default: Any = "") -> Any:
-        """Return the cleaned value of a field; the default if nothing valid was given."""
+        """Return the cleaned value of a field, or the default if it is empty or invalid."""
         return self.cleaned_data.get(name) or default
 
     @property
@@ -83,7 +83,7 @@ class DaysForm(FilterForm):
         return self._sensible("since")
 
     def clean_until(self) -> date | None:
-        """As `clean_since`."""
+        """Accept the years that `clean_since` accepts."""
         return self._sensible("until")
 
     def _sensible(self, name: str) -> date | None:
@@ -100,7 +100,7 @@ class DaysForm(FilterForm):
             self.add_error("until", "The last day is before the first.")
 
     def instants(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-        """Return the midnights, in UTC, at which the first day begins and the last one ends; None for an open end."""
+        """Return the start of the first day and the end of the last day, in UTC; None for an open end."""
         since, until = self.chosen("since", None), self.chosen("until", None)
         return _midnight(since, zone), _midnight(until + timedelta(days=1) if until else None, zone)
 
@@ -110,9 +110,9 @@ def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
 
 
 def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
-    """Add the field `reason` for a person whose role cannot reveal people; `always`: whatever is typed is personal.
+    """Add the field `reason` for a person whose role cannot reveal people; `always` makes it required.
 
-    If it is not always needed, `console.personal_searches` decides when.
+    If it is not required, `console.personal_searches` decides when it is needed.
     """
     if not staff.can(Permission.PII_REVEAL):
         form.fields["reason"] = ReasonField(required=always)
@@ -122,9 +122,9 @@ NO_REASON = "Say why you are searching for personal data. The reason and a pseud
 
 
 class LookupForm(forms.Form):
-    """What a person types to find something: always POSTed, so that no address holds it. `look` names the kind.
+    """A form to find something, always POSTed so that no address contains what was typed. `look` names the kind.
 
-    `of_person` are the fields that always hold personal data; None if that depends on what is typed.
+    `of_person` lists the fields that always contain personal data; None if that depends on what is typed.
     """
 
     look: ClassVar[str]
@@ -135,12 +135,12 @@ F = TypeVar("F", bound=LookupForm)
 
 
 def by_look(*kinds: type[F]) -> dict[str, type[F]]:
-    """Return kinds of look-ups by name."""
+    """Return the kinds of look-ups by name."""
     return {kind.look: kind for kind in kinds}
 
 
 def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None, staff: Staff | None = None) -> F:
-    """Return a look-up's form, with field ids of its own on the page. `staff` is the person who types, if any."""
+    """Return a look-up's form, with field ids that are unique on the page. `staff` is the person who types, if any."""
     form = kind(data, auto_id=f"id_{kind.look}_%s")
     if staff is not None and kind.of_person != ():
         ask_reason(form, staff, always=bool(kind.of_person))

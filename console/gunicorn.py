@@ -1,6 +1,6 @@
-"""How gunicorn serves the console: `gunicorn console.wsgi --config python:console.gunicorn`.
+"""Gunicorn configuration: `gunicorn console.wsgi --config python:console.gunicorn`.
 
-What is given on the command line comes first. WEB_CONCURRENCY sets the number of workers.
+Command-line options take precedence. WEB_CONCURRENCY sets the number of workers.
 """
 
 import os
@@ -17,23 +17,23 @@ bind = "127.0.0.1:8000"
 worker_class = "gthread"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = 8
-# Addresses carry sealed references of up to 8 KB.
+# URLs contain sealed references of up to 8 KB.
 limit_request_line = 8190
-# No header of a client says where the console is mounted, or which path was asked for.
+# Trust no client header for the mount point or the path.
 forwarder_headers = ""
-# Nobody needs a socket by which workers can be changed while they run.
+# No socket that could reconfigure running workers.
 control_socket_disable = True
-# As all other lines: masked, and JSON for machines.
+# Gunicorn's lines are masked and formatted like all others.
 logconfig_dict = settings.LOGGING
 
 _made = ""
 if settings.METRICS_TOKEN and not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-    # Before anything is counted: the workers count in files that they share, so that each can tell of all.
+    # Set before anything is counted: workers count in shared files, so that each can report the sum.
     _made = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="console-metrics-")
 
 
 def on_starting(server: Any) -> None:
-    """Forget what an earlier start counted in a directory that is kept."""
+    """Delete the counts of an earlier start from a directory that outlives it."""
     if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for each in Path(folder).glob("*.db"):
@@ -41,7 +41,7 @@ def on_starting(server: Any) -> None:
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """A worker that has ended is no longer alive in the metrics; what it counted stays."""
+    """Mark an exited worker as dead in the metrics; its counts stay."""
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         from prometheus_client.multiprocess import mark_process_dead
 
@@ -49,6 +49,6 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    """Remove the directory that was made above."""
+    """Remove the directory of metrics if this module made it."""
     if _made:
         shutil.rmtree(_made, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Liveness and readiness: answered before anything else looks at the request."""
+"""Liveness and readiness probes, answered before any other middleware."""
 
 import logging
 
@@ -17,12 +17,12 @@ NEEDED = ("STAFF", "STAFF_SESSIONS", "CONSOLE")
 
 
 def alive(request: HttpRequest) -> HttpResponse:
-    """Answer the liveness probe, without I/O."""
+    """Answer the liveness probe without I/O."""
     return _plain("ok") if request.method in SAFE else _not_allowed()
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Answer the readiness probe: one cheap read of our own tables, without which no page works."""
+    """Answer the readiness probe with one BatchGetItem of the console's own tables, without which no page works."""
     if request.method not in SAFE:
         return _not_allowed()
     try:

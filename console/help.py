@@ -1,4 +1,4 @@
-"""The help page: what a person can do with their permissions, and how. Nothing of it is stored."""
+"""The help page: what a person can do with their permissions, and how."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from console.permissions import Permission
 
 @dataclass(frozen=True, slots=True)
 class HelpTopic:
-    """One topic. `needs`: the permission that makes it somebody's (None: everybody's); `routes`: label and page."""
+    """One topic. `needs` is the permission that shows it (None: to everybody); `routes` are labels and route names."""
 
     anchor: str
     title: str
@@ -23,7 +23,7 @@ class HelpTopic:
 
     @property
     def links(self) -> tuple[tuple[str, str], ...]:
-        """Label and address of its pages, as far as this build has them."""
+        """The label and URL of each of its pages that exist in this build."""
         found = []
         for label, route in self.routes:
             try:
@@ -310,6 +310,6 @@ TOPICS = (
 @signed_in
 @require_safe
 def help_page(request: StaffRequest) -> HttpResponse:
-    """What the person can do here, and how; the keys."""
+    """Show what the person can do here and how, and the keyboard shortcuts."""
     topics = [topic for topic in TOPICS if topic.needs is None or request.staff.can(topic.needs)]
     return render(request, "help.html", {"topics": topics})

@@ -1,9 +1,8 @@
-"""Log lines: a record is masked as a whole when it is formatted, arguments and tracebacks included.
+"""Log formatters and filters. A record is masked as a whole when formatted, arguments and tracebacks included.
 
-Only the line of each request is written as it is: nothing but words of the console's own and numbers is in it.
+Only the line of each request is not masked: it contains nothing but numbers and the console's own words.
 
-A line is text for people or JSON for machines (LOG_FORMAT). Either says of which request, or of which part of the work,
-it is.
+A line is text for people or JSON for machines (LOG_FORMAT); both name the request or worker that wrote it.
 """
 
 import json
@@ -27,16 +26,16 @@ from console.redaction.masks import FULL_MASK
 from console.telemetry import instrumentation
 
 LONGEST_ARGUMENT = 500
-# Session tokens are some 100 characters long; references, which may be logged, look the same until they are opened.
+# Session tokens are some 100 characters long; references, which may be logged, look the same until they are unsealed.
 _LIKE_A_TOKEN = re.compile(r"[A-Za-z0-9_-]{60,400}")
 _ENVIRONMENT = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OTEL_EXPORTER_OTLP_HEADERS")
 _SHORTEST_SECRET = 8
-# Among the `extra` of a record that has nothing but words of the console's own and numbers.
+# In the `extra` of a record that contains only numbers and the console's own words.
 NOTHING_TO_MASK = "nothing_to_mask"
 
 
 class RedactingFormatter(logging.Formatter):
-    """Mask personal data and credentials in every log line.
+    """Masks personal data and credentials in every log line.
 
     The line is masked as a whole: message, arguments, `extra` fields, traceback, the exception, its causes, and stack.
     """
@@ -44,7 +43,7 @@ class RedactingFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the redacted line. Never raises: `logging` would then print message and arguments unmasked.
 
-        If the arguments do not fit the message, both are written side by side, with the place of the call.
+        If the arguments do not fit the message, the line has both, and the place of the call.
         """
         try:
             formatted = self._formatted(record)
@@ -54,11 +53,11 @@ class RedactingFormatter(logging.Formatter):
         except Exception as error:
             return f"{record.levelname} {record.name} ({_not_redacted(record, error)})"
         finally:
-            # The traceback as text, which the standard formatter leaves on the record for the next handler.
+            # The standard formatter caches the traceback on the record, where the next handler would write it unmasked.
             record.exc_text = None
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """Return the first line, with where it comes from."""
+        """Return the first line, with the fields of the current request or worker."""
         where = "".join(f" {name}={value}" for name, value in instrumentation.log_fields().items())
         return super().formatMessage(record) + where
 
@@ -72,12 +71,12 @@ class RedactingFormatter(logging.Formatter):
 
 
 class RedactingJsonFormatter(JsonFormatter):
-    """One JSON object a line, masked as `RedactingFormatter` masks text: each string of it, then the line as a whole.
+    """Writes one JSON object a line and masks as `RedactingFormatter` does: each string, then the line as a whole.
 
-    Only ASCII is written, so that no character in it ends a line.
+    Only ASCII is written, so that no character in a string ends the line.
     """
 
-    # Django adds the request as it is; its address carries sealed references.
+    # Django adds the request itself, whose URL contains sealed references.
     RESERVED = (*RESERVED_ATTRS, "request", "server_time")
     NAMES = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
     DEEPEST = 20
@@ -86,7 +85,7 @@ class RedactingJsonFormatter(JsonFormatter):
         super().__init__(["levelname", "name", "message"], rename_fields=self.NAMES, reserved_attrs=self.RESERVED)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the redacted line. Never raises, as `RedactingFormatter`; it is JSON whatever the record has."""
+        """Return the redacted line, always valid JSON. Never raises, as in `RedactingFormatter`."""
         try:
             try:
                 record.getMessage()
@@ -100,7 +99,7 @@ class RedactingJsonFormatter(JsonFormatter):
             record.exc_text = None
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
-        """Say when it was, first of all, and of which request or part of the work it is, last."""
+        """Add the time first, and the fields of the current request or worker last."""
         at = datetime.fromtimestamp(record.created, UTC)
         log_data["timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         super().add_fields(log_data, record, message_dict)
@@ -108,11 +107,11 @@ class RedactingJsonFormatter(JsonFormatter):
         _count(record)
 
     def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
-        """Return the line. Raises `ValueError` for one that is no JSON once it is masked."""
+        """Return the masked line. Raises `ValueError` if it is no longer JSON once masked."""
         is_ours = log_data.pop(NOTHING_TO_MASK, False)
         try:
             line = json.dumps(log_data, allow_nan=False)
-            # Without an escape the line is the text that it stands for, and most lines have nothing to mask.
+            # The fast path of most lines, with nothing to mask: without escapes, the line can be checked as plain text.
             if is_ours or ("\\" not in line and without_secrets(line) == line):
                 return line
         except (TypeError, ValueError, RecursionError):
@@ -127,7 +126,7 @@ class RedactingJsonFormatter(JsonFormatter):
 
 
 def _plain(value: Any, levels: int) -> Any:
-    """A value as JSON can say it: text for what else there is, and for what is nested too deep."""
+    """Return a JSON-compatible copy of a value; anything else, or nested too deep, becomes text."""
     if isinstance(value, Mapping) and levels:
         return {_describe(key): _plain(each, levels - 1) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset) and levels:
@@ -138,7 +137,7 @@ def _plain(value: Any, levels: int) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """A plain value with all its strings masked."""
+    """Return a plain value with all its strings masked."""
     if isinstance(value, dict):
         return {without_secrets(key): _masked(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -147,19 +146,19 @@ def _masked(value: Any) -> Any:
 
 
 def _told_apart(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
-    """A record whose message cannot be formatted, with message and arguments side by side."""
+    """Return a record with message and arguments side by side, for one whose message cannot be formatted."""
     safe = logging.makeLogRecord(record.__dict__)
     args = record.args if isinstance(record.args, tuple) else (record.args,)
     said = ", ".join([_describe(record.msg), *map(_describe, args)])
     safe.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
     safe.args = ()
-    # What else the record has may be what cannot be formatted.
+    # The stack may be what cannot be formatted.
     safe.stack_info = None
     return safe
 
 
 def _not_redacted(record: logging.LogRecord, error: Exception) -> str:
-    """Without redaction only the origin of a record may be written."""
+    """Return the message for a record that could not be redacted: only its origin may be written."""
     return f"a line of {record.module}:{record.lineno} could not be redacted: {type(error).__name__}"
 
 
@@ -170,13 +169,13 @@ def _count(record: logging.LogRecord, *, is_masked: bool = False) -> None:
 
 
 class FailuresByRoute(logging.Filter):
-    """Of Django's lines on answers of 500 and more let through those of exceptions, with the route for the address.
+    """Passes Django's records of 5xx responses only if they have an exception, with the route instead of the URL.
 
-    An address may name a person or a company. The others tell nothing that the line of the request does not.
+    A URL may name a person or a company. The other records repeat what the line of the request says.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether the record is logged; put the route into it if so."""
+        """Return whether to log the record; if so, put the route into it."""
         if not record.exc_info:
             return False
         request = getattr(record, "request", None)
@@ -186,10 +185,10 @@ class FailuresByRoute(logging.Filter):
 
 
 class AFewAMinute(logging.Filter):
-    """Let through a few lines a minute of each logger, each on one line, without a traceback, and a warning at most.
+    """Passes a few records a minute per logger, each as one line without traceback, and as a warning at most.
 
-    What anybody on the network can cause must neither fill the log, forge lines nor raise an alarm. The next line says
-    how many were left out.
+    Anybody on the network can cause these, so they must not fill the log, forge lines or raise an alarm. The next line
+    says how many were dropped.
     """
 
     LINES, LENGTH = 10, 300
@@ -201,7 +200,7 @@ class AFewAMinute(logging.Filter):
         self._left_out: Counter[str] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether the record is logged; cut it to one line if so."""
+        """Return whether to log the record; if so, cut it to one line."""
         with self._lock:
             minute = int(time.monotonic() // 60)
             if minute != self._minute:
@@ -237,13 +236,13 @@ def without_secrets(text: str) -> str:
 
 
 def without_credentials(line: str) -> str:
-    """Mask credentials, our own included, and replace the names of this environment's tables by their keys."""
+    """Mask credentials, our own included, and replace this environment's table names with their keys."""
     for secret in _own_secrets():
         line = line.replace(secret, FULL_MASK)
     return _without_table_names(_LIKE_A_TOKEN.sub(_session, mask_text(line)))
 
 
-# From here on imports are local: logging is set up before the console's settings can be read.
+# The functions below import locally: logging is set up before the console's settings can be read.
 def _own_secrets() -> Iterator[str]:
     from django.conf import settings
 
@@ -280,6 +279,6 @@ def _without_table_names(line: str) -> str:
     for key in TABLES:
         name = table_name(key)
         if name in line:
-            # Not within a path or a dotted name: a table may have the name of one of our packages.
+            # Not inside a path or a dotted name: a table may have the name of one of our packages.
             line = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|[.]\w)", f"<{key}>", line)
     return line

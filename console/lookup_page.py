@@ -1,4 +1,4 @@
-"""The flow of a look-up page, which several views share."""
+"""The flow of a look-up page, shared by several views."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -17,11 +17,11 @@ F = TypeVar("F", bound=LookupForm)
 def answer_lookup(
     request: StaffRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
 ) -> HttpResponse:
-    """Answer a look-up page: GET shows the forms, POST redirects to what was found.
+    """Answer a look-up page: GET shows the forms, POST redirects to the match.
 
-    `lead` returns the address of what a valid form finds, or raises `NotFound`. `show` renders the page:
-    `show(None)`; `show(form)` with what is wrong; `show(form, nothing=the error)`; `show(None, status=400)`.
-    People who cannot reveal need a reason to search for personal data, and the search is recorded.
+    `lead` returns the URL of what a valid form finds, or raises `NotFound`. `show` renders the page: `show(None)`;
+    `show(form)` with the form's errors; `show(form, nothing=the error)`; `show(None, status=400)`.
+    People who cannot reveal personal data need a reason to search for it, and the search is recorded.
     """
     if request.method != "POST":
         return show(None)

@@ -1,6 +1,7 @@
-"""Around every request: its id and line in the log, headers, a budget for DynamoDB, pages for errors, and the guard.
+"""Middleware: request ids and log lines, headers, the DynamoDB budget, error pages, and the access guard.
 
-The guard lets nobody in unless the view declares who may call it (see `console.access`). Uploaded files are dropped."""
+The guard refuses every view that does not declare who may call it (see `console.access`). Uploaded files are dropped.
+"""
 
 import logging
 import re
@@ -42,11 +43,11 @@ request_log = logging.getLogger("console.request")
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # Requests that a page sends by itself carry this header and do not keep a session alive.
 POLL_HEADER = "X-Poll"
-# Given to each request, and back with its answer.
+# Identifies a request in the log and in its response.
 REQUEST_ID_HEADER = "X-Request-ID"
-# As proxies make them, nginx and Envoy among them; nobody's number or address looks like this.
+# The formats of proxies such as nginx and Envoy; no phone number or address looks like this.
 _REQUEST_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
-# Answered every few seconds, for machines.
+# Polled by machines every few seconds.
 UNOBSERVED = frozenset({"/healthz", "/readyz", "/metrics"})
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
@@ -64,7 +65,7 @@ PERMISSIONS_POLICY = ", ".join(
 
 
 def observed(get_response: GetResponse) -> GetResponse:
-    """Give each request its id, which goes back as a header, and tell of it when it is answered."""
+    """Give each request an id, return it in a response header, and log and count the response."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info in UNOBSERVED:
@@ -81,7 +82,7 @@ def observed(get_response: GetResponse) -> GetResponse:
 
 
 def _request_id(request: HttpRequest) -> str:
-    """The id that our own proxy gave, else a new one: what anybody else sends is never in a log."""
+    """Return the id that our own proxy set, or a new one: an id from anybody else must not reach the log."""
     given = request.headers.get(REQUEST_ID_HEADER, "") if settings.TRUSTED_PROXIES else ""
     return given.lower() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
 
@@ -119,9 +120,9 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
 
 
 def probes(get_response: GetResponse) -> GetResponse:
-    """Answer liveness and readiness probes, and scrapes: they come by address, over http, with any Host header.
+    """Answer probes and metrics scrapes, which come by IP address, over http, with any Host header.
 
-    This stands before everything that checks the Host; SECURE_REDIRECT_EXEMPT exempts it from the redirect to https.
+    This precedes every middleware that checks the Host; SECURE_REDIRECT_EXEMPT exempts them from the redirect to https.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -137,7 +138,7 @@ def probes(get_response: GetResponse) -> GetResponse:
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
-    """Set the headers of every response: pages, refusals by the middlewares within, probes and static files."""
+    """Set the headers of every response: pages, refusals by inner middleware, probes and static files."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -157,9 +158,9 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 
 
 class NoFiles(FileUploadHandler):
-    """Drop every file of a multipart form: no form of the console takes any.
+    """Drops every file of a multipart form: no form of the console takes files.
 
-    Django's own handlers write files of any length to disk, before the CSRF check and for anybody who sends them.
+    Django's own handlers write files of any length to disk, before the CSRF check and for any sender.
     """
 
     def handle_raw_input(
@@ -179,14 +180,14 @@ class NoFiles(FileUploadHandler):
         raise SkipFile
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Keep nothing of a file."""
+        """Discard the data."""
 
     def file_complete(self, file_size: int) -> None:
         """Return no file."""
 
 
 class RequestBudgetMiddleware:
-    """Give each request one deadline for all its DynamoDB calls, and render the console's errors."""
+    """Gives each request one deadline for all its DynamoDB calls, and renders the console's errors."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -212,13 +213,13 @@ class RequestBudgetMiddleware:
 
 
 class StaffMiddleware:
-    """Set `request.staff` (None on public pages, which cost no read) and refuse those who may not go on."""
+    """Sets `request.staff` (None on public pages, which need no read), and refuses requests that a view forbids."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Begin with nobody signed in; once a guarded view asks, times are in the person's zone."""
+        """Start without a person; deactivate the time zone that `process_view` may have set."""
         cast(Any, request).staff = None
         try:
             return self.get_response(request)
@@ -248,12 +249,12 @@ class StaffMiddleware:
                 _note_denial(request, staff)
                 raise Forbidden
         except ConsoleError as error:
-            # Django turns what is raised here into a bare 500; only views' exceptions reach the other middlewares.
+            # Django turns an exception raised here into a bare 500; only views' exceptions reach the other middleware.
             return render_error(request, error)
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Record refusals raised by a view or service; the middleware outside renders them."""
+        """Record refusals raised by a view or service; the outer middleware renders them."""
         staff: Staff | None = getattr(request, "staff", None)
         if isinstance(error, Forbidden) and staff is not None:
             _note_denial(request, staff)
@@ -277,7 +278,7 @@ def _note_denial(request: HttpRequest, staff: Staff) -> None:
 
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
-    """Redirect a GET to the sign-in page and back; answer anything else with a page that says you are signed out."""
+    """Redirect a GET to the sign-in page and back; answer any other method with a page that says you are signed out."""
     response: HttpResponse
     htmx: Any = getattr(request, "htmx", None)
     if htmx:
@@ -295,7 +296,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
 
 
 def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
-    """Redirect to the page that sets up the required second factor; nothing else is done."""
+    """Redirect to the page that sets up the required second factor."""
     if getattr(request, "htmx", None):
         response = HttpResponse(status=HTTPStatus.FORBIDDEN)
         response.headers["HX-Redirect"] = reverse("account-second-factor")
@@ -304,12 +305,12 @@ def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
 
 
 def sign_in_url(request: HttpRequest, destination: str) -> str:
-    """Return the URL of the sign-in page, which leads on to `destination` if that is a path of this console."""
+    """Return the URL of the sign-in page, which continues to `destination` if that is a path of this console."""
     path = safe_destination(destination)
     return reverse("sign-in") + (f"?{urlencode({'next': path})}" if path else "")
 
 
 def _path_of_ours(request: HttpRequest, url: str) -> str:
-    """Return path and query of the page a header names, or "" if it is not ours; the header may be junk."""
+    """Return the path and query of a URL from a header, or "" if it is not this console's; the header may be junk."""
     own = f"{request.scheme}://{request.get_host()}"
     return url.removeprefix(own) if url.startswith(f"{own}/") else ""

@@ -16,7 +16,7 @@ class Permission(StrEnum):
     CONVERSATION_EXPORT = "conversation:export"
     HAND_OFF = "conversation:hand-off"
     REPLIES_WRITE = "saved-reply:write"
-    # Sees who holds what, gives away what others hold, and sets service levels and groups of the companies in scope.
+    # Sees who holds what, reassigns what others hold, and sets service levels and groups of the companies in scope.
     TEAM_LEAD = "team:lead"
     CHAT_END = "chat:end"
     FEEDBACK_WRITE = "feedback:write"
@@ -75,7 +75,7 @@ def id_of(entry: str) -> str:
 
 
 def is_reserved(owner_id: str) -> bool:
-    """Tell whether an id would mean something else in a scope: everything, or an entry with its kind."""
+    """Tell whether an id would mean something else in a scope: everything, or an entry with a kind."""
     lowered = owner_id.strip().casefold()
     return lowered in ("all", ALL) or lowered.startswith((COMPANY, TENANT))
 
@@ -85,7 +85,7 @@ class Scope:
     """The companies and tenants that a person may see: some, or all. Empty means nothing.
 
     A company and a tenant with the same id are different things. `unconfirmed` are ids of old entries that do not say
-    which they mean: they stand for both until an administrator chooses.
+    which they mean: they cover both until an administrator chooses.
     """
 
     everything: bool = False
@@ -149,7 +149,7 @@ class Scope:
 
     @property
     def is_empty(self) -> bool:
-        """True when nothing at all is in scope."""
+        """Whether nothing is in scope."""
         return not (self.everything or self.companies or self.tenants or self.unconfirmed)
 
     @property
@@ -176,7 +176,7 @@ class Scope:
 
 
 class Account(Protocol):
-    """What is stored of a person, as far as it says who they are."""
+    """The stored attributes of an account that identify a person and their rights."""
 
     username: Any
     display_name: Any
@@ -200,7 +200,7 @@ class Staff:
 
     @classmethod
     def of(cls, account: "Account", session_id: str = "") -> "Staff":
-        """Return the person of an account. Raises `StoreUnavailable` for a role that this version lacks."""
+        """Return the person of an account. Raises `StoreUnavailable` for a role that this version does not know."""
         try:
             role = Role(account.role)
         except ValueError as error:
@@ -216,7 +216,7 @@ class Staff:
 
     @property
     def hands_off(self) -> bool:
-        """Whether they take conversations over, and so are given some."""
+        """Whether they can take conversations over, and so can be assigned some."""
         return self.can(Permission.HAND_OFF) and not self.must_add_second_factor
 
     @property

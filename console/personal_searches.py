@@ -1,8 +1,7 @@
-"""Searches for personal data by who may not reveal any: with a reason, counted, and on record before a result is told.
-Reveals by everybody else are counted, too.
+"""Searches for personal data by people who may not reveal it: limited, with a reason, recorded before the result.
 
-Whoever sees only masks could otherwise find out whose number it is by typing guesses. Nothing is read for a search that
-is refused, so that neither its answer nor its time tells hits from misses.
+People who see only masks could otherwise find out whose number it is by typing guesses. A refused search reads nothing,
+so that neither its answer nor its timing distinguishes a hit from a miss. Reveals are limited here, too.
 """
 
 import logging
@@ -31,22 +30,22 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-# What is somebody's by its kind alone. A chatbot user's digest is one of a number, which anybody can compute.
+# Kinds that are always personal. A chatbot user's digest is of a phone number, so anybody can compute it.
 _PERSONAL = frozenset({MeaningKind.PHONE, MeaningKind.EMAIL, MeaningKind.SESSION, MeaningKind.DIGEST})
 
 
 def is_personal(typed: str) -> bool:
-    """Whether a typed text is, or holds, what pages would mask: a number, an address, an id made of one."""
+    """Return whether a text is or contains what pages would mask: a number, an address, or an id made of one."""
     return any(meaning.kind in _PERSONAL for meaning in recognise(typed)) or redact(typed) != typed
 
 
 def must_say_why(typed: str, staff: Staff) -> bool:
-    """Whether that person has to give a reason before that text is looked for."""
+    """Return whether this person must give a reason before searching for this text."""
     return not staff.can(Permission.PII_REVEAL) and is_personal(typed)
 
 
 def personal_in(form: LookupForm, staff: Staff) -> str:
-    """What of a valid look-up is somebody's, where the person has to say why they look for it; else ""."""
+    """Return the personal data in a valid look-up for which the person must give a reason; "" if there is none."""
     if staff.can(Permission.PII_REVEAL):
         return ""
     typed = {name: str(form.cleaned_data.get(name, "")) for name in form.base_fields}
@@ -56,7 +55,7 @@ def personal_in(form: LookupForm, staff: Staff) -> str:
 
 
 def has_reason(form: forms.Form) -> bool:
-    """Whether the field `reason` of a valid form is filled in; else its error says so."""
+    """Return whether the field `reason` of a valid form is filled in; if not, add an error to it."""
     if form.cleaned_data.get("reason"):
         return True
     form.add_error("reason", NO_REASON)
@@ -64,10 +63,10 @@ def has_reason(form: forms.Form) -> bool:
 
 
 def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T], hits: Callable[[T], int]) -> T:
-    """What `search` finds, once it is on record that this person looked for `typed`, with the form's reason.
+    """Run `search`, record that this person looked for `typed` with the form's reason, and return the result.
 
-    Raises `TooManyAttempts` before anything is read, `NoTrail`, what `search` raises, and the store's errors: then
-    nothing is told.
+    Raises `TooManyAttempts` before anything is read, `NoTrail`, the errors of `search`, and the store's errors; it
+    returns no result that is not recorded.
     """
     _count_search(staff)
     found = search()
@@ -75,7 +74,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     person, *tried_as = _pseudonyms_of(typed, staff)
     payload = {
         "person": person,
-        # The likeliest of what it can be.
+        # The likeliest meaning.
         "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
         "reason": form.cleaned_data["reason"],
         "hits": hits(found),
@@ -88,7 +87,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
 
 
 def pseudonym_of(typed: str) -> str:
-    """The keyed pseudonym of a person by a number or address: the same for all its usual spellings."""
+    """Return the keyed pseudonym of a person by number or address: the same for all its usual spellings."""
     for meaning in recognise(typed):
         if meaning.kind is MeaningKind.PHONE:
             international = meaning.value.lstrip("( ").startswith(("+", "00"))
@@ -100,16 +99,16 @@ def pseudonym_of(typed: str) -> str:
 
 
 def _pseudonyms_of(typed: str, staff: Staff) -> tuple[str, ...]:
-    """`pseudonym_of`, and those of a number without country code with each code that searches try."""
+    """Return `pseudonym_of`, and those of a number without country code with each code that searches try."""
     meanings = recognise(typed)
     _, tried = with_codes(meanings, staff)
     return tuple(dict.fromkeys((pseudonym_of(typed), *(pseudonym_of(each.value) for each in tried[len(meanings) :]))))
 
 
 def count_reveal(staff: Staff, entry: TrailEntry) -> None:
-    """Count one reveal, before it is made; `entry` is the one that will record it.
+    """Count one reveal before it is made; `entry` is the one that will record it.
 
-    Raises `TooManyAttempts`, which is on record too, and the store's errors.
+    Raises `TooManyAttempts`, which is recorded too, and the store's errors.
     """
     limit = settings.REVEALS_PER_DAY
     said = f"You can reveal {limit} people a day."
@@ -123,7 +122,7 @@ def _count_search(staff: Staff) -> None:
 
 
 def _count(kind: str, limit: int, period: timedelta, said: str, refused: TrailEntry) -> None:
-    """Count one use by the actor of `refused`, which records that it is one too many."""
+    """Count one use by the actor of `refused`; over the limit, record `refused` and raise `TooManyAttempts`."""
     who = refused.actor.name
     try:
         count_use(kind, who, limit, period, said)
@@ -131,7 +130,7 @@ def _count(kind: str, limit: int, period: timedelta, said: str, refused: TrailEn
         try:
             record_counted(refused, f"refused.{who}")
         except ConsoleError as error:
-            # The refusal stands either way.
+            # Refuse even if the refusal cannot be recorded.
             logger.error("A refusal could not be recorded: %s", type(error).__name__)
         raise
 

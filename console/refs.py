@@ -1,9 +1,9 @@
-"""Sealed references and cursors: what a URL carries instead of keys that hold phone numbers and emails.
+"""Sealed references and cursors, which replace keys with phone numbers and emails in URLs.
 
 AES-SIV over the parts, base64url. Deterministic, so that links can be bookmarked and compared; authenticated, so
 that a tampered reference, or one of another environment or kind, is refused before any read. The key comes from
-SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive through a rotation. So compare what
-two references hold, never the references: they may be sealed with different keys.
+SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links valid through a rotation. Two references
+to the same item may be sealed with different keys, so compare their contents, not the references.
 """
 
 import base64
@@ -23,7 +23,7 @@ from django.conf import settings
 from console.errors import BadReference
 from console.redaction import pseudonym
 
-# A page of rows seals dozens of values; json.dumps would build an encoder for each.
+# A page of rows seals dozens of values, and json.dumps would build an encoder for each.
 _written = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 # A conversation's reference is about 90 characters; keys of 3 KB (DynamoDB's 2 KB + 1 KB) make some 4,100.
 MAX_LENGTH = 8_400
@@ -68,7 +68,7 @@ def unseal_data(kind: str, reference: str) -> Any:
         sealed = base64.b64decode(reference + "=" * (-len(reference) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadReference from error
-    # base64 can spell the same bytes in several ways; only ours counts, so that one item has one URL.
+    # base64 can spell the same bytes in several ways; only the canonical one is valid, so that one item has one URL.
     if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != reference:
         raise BadReference
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
@@ -84,15 +84,16 @@ _HEX_AS_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
 def as_letters(digest: bytes) -> str:
-    """Write a digest in letters a to p, two for each byte: hex digits can look like a phone number."""
+    """Write a digest in letters a to p, two per byte, because hex digits can look like a phone number."""
     return digest.hex().translate(_HEX_AS_LETTERS)
 
 
 def keyed_digest(text: str) -> str:
     """Return a digest of 64 letters that only this console can make.
 
-    Forms carry it for what they showed, and ids to hide what they are made of. Cut it to no fewer than
-    `SHORTEST_DIGEST` letters, and compare it with `is_digest_of`."""
+    Forms include it for the state they showed, and ids to hide their source. Cut it to no fewer than `SHORTEST_DIGEST`
+    letters, and compare it with `is_digest_of`.
+    """
     return _digest(text, settings.SECRET_KEY)
 
 
@@ -116,7 +117,7 @@ def _digest(text: str, secret: str) -> str:
 
 @lru_cache(maxsize=16)
 def _mac_key(secret: str, environment: str, purpose: Literal["digest", "pseudonym"]) -> bytes:
-    """Derive a key for one purpose, so that what is made with it tells nothing about another."""
+    """Derive a key for one purpose, so that its outputs reveal nothing about those of another."""
     return HKDF(SHA256(), length=32, salt=None, info=f"console {purpose} {environment}".encode()).derive(
         secret.encode()
     )
@@ -128,7 +129,7 @@ def seal_cursor(position: Any, *binding: str) -> str:
 
 
 def unseal_cursor(cursor: str, *binding: str) -> Any | None:
-    """Return the position, or None for a foreign or stale cursor: the list then starts again."""
+    """Return the position, or None for a foreign or stale cursor, in which case the list starts again."""
     try:
         return unseal_data("cursor\0" + "\0".join(binding), cursor)
     except BadReference:

@@ -1,6 +1,6 @@
-"""Settings, all from the environment (see .env.example for every name, its default and what it is for).
+"""Settings, all from the environment (see .env.example for every name, its default and purpose).
 
-A setting may be in a file instead, as secrets of containers are: `SECRET_KEY_FILE` names the one with SECRET_KEY.
+A setting can be read from a file, like a container secret: `SECRET_KEY_FILE` names the file with SECRET_KEY.
 """
 
 import os
@@ -15,7 +15,7 @@ from console.settings_secret import load_settings
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = StrictEnv()
-# What the environment has wrong so far and from here on; console.checks lists it, and nothing starts.
+# Filled from here on as settings are read; console.checks lists it, and nothing starts while it has entries.
 UNREADABLE_SETTINGS = env.unreadable
 if (BASE_DIR / ".env").is_file():
     env.read_env(str(BASE_DIR / ".env"))
@@ -35,8 +35,8 @@ DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# Warnings of `manage.py check --deploy` that somebody has answered. What refuses the start cannot be silenced.
-# Django warns of a SECRET_KEY below 50 characters; console.E002 looks closer, and 32 are enough.
+# Warnings of `manage.py check --deploy` that have been dealt with. Refusals to start cannot be silenced.
+# Django warns about a SECRET_KEY below 50 characters; console.E002 is stricter in other ways, and 32 are enough.
 SILENCED_SYSTEM_CHECKS = ["security.W009", *(each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[]))]
 
 # --- DynamoDB ----------------------------------------------------------------------------------------------------
@@ -46,13 +46,13 @@ DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", defau
 DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3, least=1)
 DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32, least=1)
 REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
-# TABLE_CONVERSATIONS=… and so on; console.schema.tables knows the keys and the default names.
+# TABLE_CONVERSATIONS=… and so on; console.schema.tables has the keys and the default names.
 TABLE_NAMES = {
     name.removeprefix("TABLE_"): value for name, value in os.environ.items() if name.startswith("TABLE_") and value
 }
-# Whether the platform routes customers' messages to people while people have a conversation: off, held, waiting.
+# When the platform routes customers' messages to people: off, held, waiting.
 HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
-# The queue to which the platform sends what it routes to people.
+# The queue to which the platform sends messages for people.
 SQS_ENDPOINT = env.str("SQS_ENDPOINT", default="")
 HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
 # The queues from which the platform sends first messages and lets its AI reply, by channel.
@@ -62,7 +62,7 @@ _CHANNEL_QUEUES = {
     "email": env.str("EMAIL_QUEUE_URL", default=""),
 }
 CHANNEL_QUEUE_URLS = {channel: url for channel, url in _CHANNEL_QUEUES.items() if url}
-# What brings replies to customers, by channel (conversations.sending.providers.choice).
+# The provider of replies by channel (conversations.sending.providers.choice).
 REPLY_PROVIDERS = {
     channel.strip(): name.strip()
     for channel, _, name in (
@@ -70,54 +70,54 @@ REPLY_PROVIDERS = {
         for each in env.list("REPLY_PROVIDERS", default=["whatsapp:twilio", "sms:twilio", "email:sendgrid"])
     )
 }
-# Where the providers' APIs are; empty: where the providers have them.
+# The providers' API endpoints; empty: their own.
 TWILIO_API_URL = env.str("TWILIO_API_URL", default="")
 SENDGRID_API_URL = env.str("SENDGRID_API_URL", default="")
-# The FIFO queue of a company's own sending service, and the queue on which it says what became of replies.
+# The FIFO queue of a company's own sending service, and the queue on which it reports deliveries.
 SENDING_SERVICE_QUEUE_URL = env.str("SENDING_SERVICE_QUEUE_URL", default="")
 RECEIPTS_QUEUE_URL = env.str("RECEIPTS_QUEUE_URL", default="")
-# The FIFO queue that brings replies of people to what sends them. Empty: people answer with their own applications.
+# The FIFO queue from people's replies to the sender. Empty: people answer with their own applications.
 OUTBOX_QUEUE_URL = env.str("OUTBOX_QUEUE_URL", default="")
-# For so long a reply can be taken back before it leaves.
+# How long a reply can be undone before it leaves.
 REPLY_UNDO_SECONDS = env.int("REPLY_UNDO_SECONDS", default=10)
 # Whether a customer who has not agreed to be contacted may be answered, after a warning.
 REPLY_WITHOUT_CONSENT = env.bool("REPLY_WITHOUT_CONSENT", default=False)
-# What one person may send in a minute, and one number or address of a company in a second.
+# Limits: replies of one person per minute, and of one company number or address per second.
 REPLIES_PER_MINUTE = env.int("REPLIES_PER_MINUTE", default=30)
 REPLIES_PER_SECOND = env.float("REPLIES_PER_SECOND", default=80.0)
-# Where the companies' credentials at providers are: Secrets Manager, or another endpoint of it.
+# The endpoint of the companies' credentials at providers; empty: AWS Secrets Manager.
 SECRETS_ENDPOINT = env.str("SECRETS_ENDPOINT", default="")
-# The names of these secrets, as patterns: the platform's own are {credential_type}/{company}/{project}/{provider}.
+# Name patterns of these secrets; the platform's own are {credential_type}/{company}/{project}/{provider}.
 SECRET_NAMES = env.list("SECRET_NAMES", default=["*/*/*/*"])
-# Where people open the console, for links in notifications: https://console.example.com
+# The console's public URL, for links in notifications: https://console.example.com
 CONSOLE_URL = env.str("CONSOLE_URL", default="")
-# Who emails about conversations are from, in Amazon SES; empty: none are sent.
+# The sender address of email notifications, in Amazon SES; empty: no emails.
 NOTIFICATIONS_FROM_EMAIL = env.str("NOTIFICATIONS_FROM_EMAIL", default="")
-# How the names of topics begin that may be told.
+# The prefix of topic names that notifications may be sent to.
 NOTIFICATIONS_TOPIC_PREFIX = env.str("NOTIFICATIONS_TOPIC_PREFIX", default="console-")
-# Hosts of webhooks that need not be on the public internet, nor have TLS.
+# Webhook hosts that may be on a private network and without TLS.
 NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", default=[])
-# Where Amazon SNS and SES are, if not at AWS.
+# The endpoint of Amazon SNS and SES, if not AWS.
 NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
-# How long messages of customers live in the console's own table.
+# How long customers' messages stay in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180, least=1)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60, least=1)
 INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730, least=1)
-# How long after a walk over threads, chats, the middleware's records and tenants' conversations the next one begins.
+# The pause between two walks over threads, chats, the middleware's records and tenants' conversations.
 INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6, least=0.1)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30, least=1)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
-# Conversations in one download of a list, the first ones.
+# The most conversations in one download of a list; the first ones.
 CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000, least=1)
-# Entries in one download of the review, the newest ones.
+# The most entries in one download of the review; the newest ones.
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000, least=1)
-# What models' tokens cost where the library's prices do not hold (conversations.insight.prices): a JSON list.
+# Token prices that override the library's (conversations.insight.prices): a JSON list.
 INSIGHT_PRICES = env.str("INSIGHT_PRICES", default="")
-# The key of archives (console.audit.archive.chain); derived from SECRET_KEY while empty.
+# The signing key of archives (console.audit.archive.chain); if empty, derived from SECRET_KEY.
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])
 
-# What the chatbot puts behind a phone number before it hashes the two to a user's id; empty: the number alone.
+# The secret that the chatbot appends to a phone number before hashing it to a user id; empty: the number alone.
 CHATBOT_USER_ID_SECRET = env.str("CHATBOT_USER_ID_SECRET", default="")
 
 # --- Django without a SQL database -------------------------------------------------------------------------------
@@ -135,9 +135,9 @@ INSTALLED_APPS = [
     "conversations",
 ]
 MIDDLEWARE = [
-    # Around everything: each answer is told of in the log, and counted.
+    # Outermost: every response is logged and counted.
     "console.middleware.observed",
-    # Headers around everything: probes, redirects, static files and refusals have them too.
+    # Outside the rest, so that probes, redirects, static files and refusals have the headers too.
     "console.middleware.response_headers",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -170,7 +170,7 @@ TEMPLATES = [
 ]
 MESSAGE_STORAGE = "console.staff.cookies.NoticeStorage"
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
-# Conversation keys, notes and queries are short; nothing legitimate comes near these.
+# Conversation keys, notes and queries are short; nothing legitimate comes near these limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 FILE_UPLOAD_HANDLERS = ["console.middleware.NoFiles"]
@@ -186,17 +186,17 @@ PASSWORD_MIN_LENGTH = 12
 SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60, least=1)
 SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12, least=1)
 
-# Attempts of a quarter of an hour, per account and per address (see console.staff.throttling).
+# Attempts per quarter of an hour, by account and by network address (see console.staff.throttling).
 SIGN_IN_ATTEMPTS_PER_ACCOUNT = env.int("SIGN_IN_ATTEMPTS_PER_ACCOUNT", default=10, least=1)
 SIGN_IN_ATTEMPTS_PER_ADDRESS = env.int("SIGN_IN_ATTEMPTS_PER_ADDRESS", default=100, least=1)
-# What each person may do at once, and how often from then on: searches for personal data of a role that may not reveal
-# any, and reveals of everybody else.
+# Per person: searches for personal data by roles that may not reveal it, and reveals by everybody else. Each number is
+# the limit of a burst, and how many refill in the period.
 PERSONAL_SEARCHES_PER_HOUR = env.int("PERSONAL_SEARCHES_PER_HOUR", default=20, least=1)
 REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200, least=1)
-# How many proxies of ours append to X-Forwarded-For; with 0 the header is never read.
+# The number of our own proxies that append to X-Forwarded-For; with 0 the header is never read.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0, least=0)
 PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24, least=1)
-# Whose sign-in needs a second factor: none, all, or roles (see console.staff.second_factor).
+# Who needs a second factor to sign in: none, all, or roles (see console.staff.second_factor).
 REQUIRE_SECOND_FACTOR = [each.strip() for each in env.list("REQUIRE_SECOND_FACTOR", default=["none"])]
 
 # --- Sign-in with the company's own identity provider (OpenID Connect); off without an issuer ----------------------
@@ -207,8 +207,8 @@ OIDC_NAME = env.str("OIDC_NAME", default="your company account")
 OIDC_SCOPES = [each.strip() for each in env.list("OIDC_SCOPES", default=["openid", "profile", "email"])]
 OIDC_ALLOWED_DOMAINS = [each.strip() for each in env.list("OIDC_ALLOWED_DOMAINS", default=[])]
 OIDC_USERNAME_CLAIM = env.str("OIDC_USERNAME_CLAIM", default="preferred_username")
-# The claim that lists groups or roles, and what they mean here: OIDC_ROLES=console-admins=admin,console-agents=agent.
-# The first one that a person has counts.
+# The claim that lists groups or roles, and the role of each: OIDC_ROLES=console-admins=admin,console-agents=agent.
+# The first one that a person has applies.
 OIDC_ROLE_CLAIM = env.str("OIDC_ROLE_CLAIM", default="")
 OIDC_ROLES = {
     name.strip(): role.strip()
@@ -216,11 +216,11 @@ OIDC_ROLES = {
 }
 # The claim that lists `company:ID` and `tenant:ID`, or `*`.
 OIDC_SCOPE_CLAIM = env.str("OIDC_SCOPE_CLAIM", default="")
-# What the ID token's `amr` and `acr` say of a sign-in with a second factor; one of them is enough.
+# Values of the ID token's `amr` and `acr` that mean a second factor; one of them is enough.
 OIDC_SECOND_FACTOR_AMR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_AMR", default=[])]
 OIDC_SECOND_FACTOR_ACR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_ACR", default=[])]
 
-# --- Transport and cookies: strict, but for the demo's plain http on loopback --------------------------------------
+# --- Transport and cookies: strict, except for the demo's plain http on loopback -----------------------------------
 PLAIN_HTTP = env.bool("PLAIN_HTTP", default=False)
 SESSION_COOKIE_NAME = "session" if PLAIN_HTTP else "__Host-session"
 SESSION_COOKIE_SECURE = not PLAIN_HTTP
@@ -236,7 +236,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "console.views.csrf_failure"
 SECURE_SSL_REDIRECT = not PLAIN_HTTP
-# Load balancers probe over http, and Prometheus may scrape so.
+# Load balancers probe over http, and Prometheus may scrape over http.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 63_072_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
@@ -264,11 +264,11 @@ CONTENT_SECURITY_POLICY = {
 # --- Static files ------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Production serves what `collectstatic` gathered, under names that change with the content; the demo serves static/.
+# Production serves what `collectstatic` gathered, under hashed names; the demo serves static/.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=not DEBUG)
 STATIC_ROOT = BASE_DIR / "staticfiles" if STATIC_MANIFEST else None
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
-# Nobody else's page has a use for our files.
+# No other site needs our files.
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "staticfiles": {
@@ -278,16 +278,16 @@ STORAGES = {
     },
 }
 
-# --- Metrics, traces, error reports: each off unless it is set up (docs/monitoring.md) ----------------------------
+# --- Metrics, traces, error reports: each is off unless configured (docs/monitoring.md) ---------------------------
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 METRICS_PORT = env.int("METRICS_PORT", default=0, least=0, most=65_535)
 METRICS_ADDRESS = env.str("METRICS_ADDRESS", default="127.0.0.1")
-# The libraries read more of OTEL_… themselves, as OpenTelemetry describes it.
+# The libraries read further OTEL_… variables themselves; see OpenTelemetry.
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 OTEL_SERVICE_NAME = env.str("OTEL_SERVICE_NAME", default="conversation-console")
 SENTRY_DSN = env.str("SENTRY_DSN", default="")
 
-# --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
+# --- Logging: one line per event on stderr, with personal data masked -------------------------------------------------
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 # Text for people, JSON for machines.
 LOG_FORMAT = env.str("LOG_FORMAT", default="", choices=("text", "json")) or ("text" if sys.stderr.isatty() else "json")
@@ -310,18 +310,18 @@ LOGGING = {
     },
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO", choices=LOG_LEVELS)},
     "loggers": {
-        # Handled by the console's own error pages and audit trail; `console.request` has a line of each.
+        # The console's own error pages and audit trail handle these; `console.request` logs every request.
         "django.request": {"level": "ERROR", "filters": ["failures by route"]},
-        # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
+        # Malformed requests: anybody can send any number of them, and each would log a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
         # At debug level these libraries print whole items, messages, addresses and credentials.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},
         "python_http_client": {"level": "WARNING"},
         "twilio": {"level": "WARNING"},
-        # Its warnings quote addresses, and the path of a webhook can open doors.
+        # Its warnings quote URLs, and the path of a webhook can be a credential.
         "urllib3": {"level": "ERROR"},
-        # As all other lines, not as gunicorn would write them.
+        # Formatted like all other lines, not by gunicorn.
         "gunicorn.error": {"propagate": True},
     },
 }

@@ -1,4 +1,4 @@
-"""Further settings from one secret of AWS Secrets Manager, so that no key need stand in a process's own environment."""
+"""Settings from one secret of AWS Secrets Manager, so that no key needs to be in a process's own environment."""
 
 import json
 from collections.abc import MutableMapping
@@ -12,9 +12,9 @@ _CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard",
 
 
 def load_settings(name: str, environ: MutableMapping[str, str], region: str) -> None:
-    """Add the settings of a secret to the environment, which comes first where it has one of them itself.
+    """Add the settings of a secret to the environment, without replacing any that are set.
 
-    The secret is a JSON object of texts. Raises `ValueError`, which says what is wrong and nothing of its content.
+    The secret is a JSON object of strings. Raises `ValueError` with the problem, but none of the content.
     """
     client: Any = botocore.session.get_session().create_client(
         "secretsmanager",

@@ -1,4 +1,4 @@
-"""How every process of the console begins: with settings that are safe, or not at all."""
+"""Start of every process of the console: with safe settings, or not at all."""
 
 import os
 from functools import cache
@@ -9,23 +9,23 @@ from django.apps import apps
 from django.core import checks
 from django.core.management.base import BaseCommand
 
-# The tags of checks: of what every process asks before it begins, and of what only the web server needs besides.
+# Tags of system checks: those of every process, and those of the web server alone.
 SAFETY, WEB = "safety", "web"
 
 
 class StartRefusal(checks.Error):
-    """Why nothing starts. SILENCED_SYSTEM_CHECKS is for warnings: no setting silences one of these."""
+    """An error that refuses the start. SILENCED_SYSTEM_CHECKS is for warnings and cannot silence these."""
 
     def is_silenced(self) -> bool:
-        """Never."""
+        """Return False: a refusal cannot be silenced."""
         return False
 
 
 @cache
 def start(*tags: str) -> None:
-    """Load the applications of a process that no command begins: a web server, a Lambda.
+    """Set up Django and check the settings in a process without a command: a web server, a Lambda.
 
-    Raises `SystemCheckError`, which lists each refusal, while there is one with the tag "safety" or one of `tags`.
+    Raises `SystemCheckError`, which lists every refusal with the tag "safety" or one of `tags`.
     """
     if not apps.ready:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
@@ -34,10 +34,10 @@ def start(*tags: str) -> None:
 
 
 class ConsoleCommand(BaseCommand):
-    """A command of the console: it runs with safe settings only, also when it is told to skip checks."""
+    """A command of the console: it runs only with safe settings, even with `--skip-checks`."""
 
     requires_system_checks = [SAFETY]
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run it. Raises `SystemCheckError`, which lists each refusal, before anything is read or written."""
+        """Run the command. Raises `SystemCheckError`, which lists every refusal, before anything is read or written."""
         return super().execute(*args, **{**options, "skip_checks": False})

@@ -1,4 +1,4 @@
-"""What panels show: facts, values of unknown shape as bounded trees, and text from elsewhere, kept in its place."""
+"""Contents of panels: facts, bounded trees of values of unknown shape, and isolated text from elsewhere."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from console.redaction import redact
 from console.redaction.masks import FULL_MASK
 from console.refs import keyed_pseudonym
 
-# Deeper levels are shown as one line of text; more nodes are counted, not shown. Nobody reads further in a page.
+# Deeper levels are shown as one line of text; further nodes are counted, not shown.
 MAX_DEPTH = 10
 MAX_NODES = 400
 MAX_TAIL = 300
@@ -87,7 +87,7 @@ def text_of(value: Any) -> str:
 
 
 def tail(value: Any) -> str:
-    """Return what lies below the shown depth as one short line; reads only as much as it shows."""
+    """Return the content below the shown depth as one short line; read only as much as it shows."""
     parts: list[str] = []
     room = MAX_TAIL
     stack = [value]
@@ -164,7 +164,7 @@ _PARAGRAPH_ENDS = re.compile("[\n\r\x1c-\x1e\x85\u2029]+")
 
 
 def isolated(text: str) -> str:
-    """Isolate a stored text inside a sentence, so that it keeps its direction to itself.
+    """Isolate a stored text inside a sentence, so that its direction does not affect the rest.
 
     Text that cannot reorder anything is returned as it is. A template does the same with <bdi>.
     """
@@ -183,7 +183,7 @@ def isolated(text: str) -> str:
 
 
 def spelled_out(json_text: str) -> str:
-    """Escape the reordering controls in JSON text, which means the same: shown raw, they would reorder it."""
+    """Escape the bidirectional controls in JSON text without changing its meaning: raw, they would reorder it."""
     return _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", json_text)
 
 
@@ -191,20 +191,20 @@ def spelled_out(json_text: str) -> str:
 
 
 def is_code_name(text: str) -> bool:
-    """Whether text is one word of letters, digits, dashes and underscores: `need_order_number`."""
+    """Return whether text is one word of letters, digits, dashes and underscores: `need_order_number`."""
     return text.replace("_", "").replace("-", "").isalnum()
 
 
 def format_code_name(text: str) -> str:
-    """A name in code without its underscores, and other text as it is, redacted.
+    """Return a name in code with blanks for underscores, and other text as it is, redacted.
 
-    Redacted even if it was before: with blanks, what was a name in code may be a number.
+    Redacted even if it was before: with blanks, a name in code may become a number.
     """
     return redact(text.replace("_", " ").strip() if is_code_name(text) else text)
 
 
 def share_of(value: Any) -> Decimal | None:
-    """A confidence between 0 and 1; None for anything else."""
+    """Return a confidence between 0 and 1; None for anything else."""
     try:
         share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
     except (InvalidOperation, ValueError):
@@ -213,14 +213,14 @@ def share_of(value: Any) -> Decimal | None:
 
 
 def per_cent(share: Decimal) -> str:
-    """A share of one in per cent, with at most one decimal: `87 %`, `99.5 %`."""
+    """Format a share of one as a percentage, with at most one decimal: `87 %`, `99.5 %`."""
     return f"{round(float(share) * 100, 1):g} %"
 
 
 def shown_message(message_id: str) -> str:
     """Return a message's id without personal data.
 
-    One that is masked whole gets a keyed pseudonym, so that its events can be told from others.
+    An id that is masked completely gets a keyed pseudonym, so that its events can be told from others.
     """
     text = clean(message_id)
     shown = redact(text)

@@ -1,4 +1,4 @@
-"""Routes of the whole console, grouped by resource. `/healthz` and `/readyz` are answered before (`console.health`)."""
+"""Routes of the whole console, grouped by resource. `/healthz` and `/readyz` are answered by `console.middleware`."""
 
 from django.urls import include, path
 
@@ -14,7 +14,7 @@ urlpatterns = [
     path("system/", views.system, name="system"),
     path("", include("console.staff.urls")),
     path("", include("tenants.urls")),
-    # Last: a pattern of stores takes any first part for a store's name, and looks for it.
+    # Last: a pattern of the stores takes any first part for a store's name, and looks it up.
     path("", include("conversations.urls")),
 ]
 handler400 = "console.views.bad_request"

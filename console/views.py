@@ -1,4 +1,4 @@
-"""Home, health, the system page, and the pages for errors outside the console's own."""
+"""Home, the system page, and the pages for errors outside the console's own."""
 
 import logging
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 COSTS_SHOWN = 20
 
 
-# Where each role's work begins.
+# The home of each role.
 HOMES = {Role.AGENT: "queue", Role.ONBOARDING: "tenants", Role.AUDITOR: "audit", Role.ADMIN: "queue"}
 
 

@@ -15,7 +15,7 @@ MAX_LENGTH_DIGITS = 18
 
 
 class Request(WSGIRequest):
-    """A request in UTF-8. A form with another charset, a broken content type or a broken length is not read.
+    """A request in UTF-8. A form with another charset, or a malformed content type or length, is not read.
 
     Django applies the charset a request names before any error handling begins. Python knows charsets that are not
     text (`base64`, `undefined`), so a single header could break the request.
@@ -44,7 +44,7 @@ class Application(WSGIHandler):
     request_class = Request
 
 
-# The status at which gunicorn gives up; after any other it would start the worker again, for ever.
+# The exit status at which gunicorn gives up; after any other it would restart the worker forever.
 NEVER_BOOTS = 3
 
 try:

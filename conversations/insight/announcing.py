@@ -1,6 +1,7 @@
-"""What companies' own systems are told of Insight: that a budget is reached, and the summary of a week.
+"""Notifications about Insight for companies' own systems: a budget was reached, and the summary of a week.
 
-Each is told once, however often it is looked at and by how many: a budget's share once a month, a week once.
+Each is sent once, no matter how often and by how many processes it is checked: a share of a budget once a month, a
+weekly summary once.
 """
 
 from collections.abc import Iterator
@@ -19,19 +20,19 @@ from conversations.notifications.destinations import destinations_of
 from conversations.notifications.notification import Notification, NotificationType, id_of, quoted
 
 BUDGETS_EVERY = timedelta(minutes=5)
-# When a week's summary is told, after the end of the week: Monday, 06:00 UTC.
+# A week's summary is sent this long after the end of the week: Monday, 06:00 UTC.
 SUMMARY_AFTER = timedelta(hours=6)
 
 
 class InsightAnnouncer:
-    """Tells what there is to tell, in steps; remembers what this process has looked at."""
+    """Announces what is due, in steps; remembers what this process has checked."""
 
     def __init__(self) -> None:
         self._checked_at: datetime | None = None
         self._told_week: IsoWeek | None = None
 
     def steps(self) -> Iterator[int]:
-        """Look at what is due; yield how many notifications each look noted. Raises the store's errors."""
+        """Check what is due; yield the number of notifications noted by each check. Raises the store's errors."""
         now = clock.now()
         if self._checked_at is None or now - self._checked_at >= BUDGETS_EVERY:
             yield from check_budgets()
@@ -43,7 +44,10 @@ class InsightAnnouncer:
 
 
 def check_budgets() -> Iterator[int]:
-    """Look at each budget. Two Queries, and one for each; raises the store's errors."""
+    """Check each budget; yield the number of notifications noted. Two Queries plus one per budget.
+
+    Raises the store's errors.
+    """
     today = clock.now().date()
     budgets, known = list_budgets(), reached_in(today)
     for budget in budgets:
@@ -68,14 +72,14 @@ def _of_budget(reached: ReachedShare) -> Notification:
 
 
 def week_to_tell(now: datetime) -> IsoWeek:
-    """The week whose summary is told: the last whole one, from `SUMMARY_AFTER` its end on."""
+    """Return the week whose summary is due: the last whole week that ended at least `SUMMARY_AFTER` ago."""
     return IsoWeek.of((now - SUMMARY_AFTER).date()).before
 
 
 def tell_summaries(week: IsoWeek) -> Iterator[int]:
-    """Tell the summary of a week of each company to destinations that want it; nothing where nothing was counted.
+    """Announce each company's summary of a week to the destinations that want it, unless nothing was counted.
 
-    Two Queries for a company, and those of a summary where somebody wants it. Raises the store's errors.
+    Two Queries per company, plus those of the summary if a destination wants it. Raises the store's errors.
     """
     at = week.after.begins_at(SUMMARY_AFTER)
     for company in all_companies():
@@ -104,7 +108,7 @@ def _names(company: Company) -> dict[str, object]:
 
 
 def _path(route: str, *args: str, **query: str) -> str:
-    """The address of a page; "" for ids that no address can hold."""
+    """Return the address of a page; "" for ids that no address can contain."""
     try:
         return f"{reverse(route, args=args)}?{urlencode(query)}"
     except NoReverseMatch:

@@ -1,6 +1,6 @@
-"""What is behind a number: the facts that add to it, newest day first.
+"""The facts that add up to a number, newest day first.
 
-The sums of the period say which days have any; only these are read. Within a day facts are in the order of their ids.
+The sums of the period show which days have any, and only these days are read. Within a day, facts are ordered by id.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from conversations.insight.measures import TOPICS, Measure, Topic, amount_of
 from conversations.insight.sums import Slice, read_sums
 
 ROWS, READS = 50, 6
-# In a place, what no id comes after: that day is read.
+# A position after every id: that day has been read.
 END = "~"
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSource:
-    """What a number is of: an owner's facts of a kind in a period (both days included), of a slice.
+    """What a number counts: an owner's facts of one kind in a period (both days included), limited to a slice.
 
-    `pattern` is a measure, in which `ANY` matches whatever there is.
+    `pattern` is a measure in which `ANY` matches any value.
     """
 
     kind: FactKind
@@ -32,19 +32,19 @@ class NumberSource:
     last: date
 
     def amount(self, counts: Mapping[Measure, int]) -> int:
-        """What counts add to it."""
+        """Return what counts contribute to the number."""
         return amount_of(counts, self.pattern)
 
     def has(self, fact: InsightFact) -> bool:
-        """Whether a fact is behind it."""
+        """Return whether a fact contributes to the number."""
         return self.where.holds(fact.data) and self.amount(TOPICS[self.kind][self.topic].of(fact.data)) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Some of the facts behind a number, which is `amount` in all. `next`: where to go on, None at the end.
+    """A page of the facts behind a number whose total is `amount`. `next` is where to continue; None at the end.
 
-    `reached` is the day that was looked at last, where reading ended before the page was full.
+    `reached` is the last day read, if reading ended before the page was full.
     """
 
     amount: int
@@ -54,9 +54,9 @@ class FactPage:
 
 
 def read_behind(source: NumberSource, after: tuple[str, str] | None = None, rows: int = ROWS) -> FactPage:
-    """Read a page of the facts behind a number, from a place on. A Query for the sums and at most `READS` of facts.
+    """Read a page of the facts behind a number, starting after a position.
 
-    Raises the store's errors.
+    One Query for the sums and at most `READS` for facts. Raises the store's errors.
     """
     sums = read_sums(source.kind, source.owner, source.topic, source.where, source.first, source.last)
     amounts = {each.day: source.amount(each.counts) for each in sums if each.day is not None}

@@ -1,11 +1,11 @@
-"""Budgets of companies for what tokens cost in a calendar month (UTC), in US dollars, and what is spent of them.
+"""Companies' monthly budgets (calendar month in UTC, US dollars) for the cost of tokens, and what is spent of them.
 
-Items of the console's own table, so that one Query reads all of them:
+Items of the console's own table, in partitions that one Query reads:
 
-- `pk = BUDGETS`, `sk` the company's id: `amount`, which people set, with its `version`; and as of the latest check
-  `month`, `spent` and `unpriced`. A check changes no version, so that it is in nobody's way;
-- `pk = BUDGETS_REACHED#{month}`, `sk = {company_id}#{share}`: that a share was reached, when, and of what. It is
-  written once, and says whether that was told.
+- `pk = BUDGETS`, `sk` the company's id: `amount`, which people set, with its `version`; and from the latest check
+  `month`, `spent` and `unpriced`. A check leaves the version alone, so that it never conflicts with an edit;
+- `pk = BUDGETS_REACHED#{month}`, `sk = {company_id}#{share}`: when a share was reached, and what was spent of which
+  amount. Written once.
 """
 
 import logging
@@ -36,19 +36,19 @@ from conversations.insight.sums import Slice
 logger = logging.getLogger(__name__)
 
 PARTITION, REACHED = "BUDGETS", "BUDGETS_REACHED#"
-# Budgets that there can be, all of which one Query reads.
+# The most budgets that can exist: one Query reads all of them.
 MOST = 1_000
-# How old the budgets may be that pages show.
+# The maximum age of the budgets that pages show.
 SECONDS = 20
-# In per cent: what is told, the highest first.
+# The percentages that are announced, highest first.
 SHARES = (100, 80)
-# After its month, what was reached is of no use.
+# What was reached is of no use after its month.
 KEPT = timedelta(days=62)
 
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """The budget of a company; `amount` None: it has none. `spent` and `unpriced` (tokens) are of `month`, if any."""
+    """A company's budget; `amount` is None for none. `spent` and `unpriced` (tokens) are those of `month`, if any."""
 
     company_id: str
     amount: Decimal | None = None
@@ -60,7 +60,7 @@ class CostBudget:
 
 @dataclass(frozen=True, slots=True)
 class MonthCost:
-    """What tokens cost in a month, as far as their prices are known, against a budget. `first` is its first day."""
+    """The cost of a month's tokens whose prices are known, against a budget. `first` is the first day of the month."""
 
     first: date
     amount: Decimal
@@ -71,22 +71,22 @@ class MonthCost:
 
     @property
     def left(self) -> Decimal:
-        """What is left; less than 0 where the budget is exceeded."""
+        """What is left of the budget; negative if it is exceeded."""
         return self.amount - self.spent
 
     @property
     def over(self) -> Decimal:
-        """What was spent beyond it."""
+        """The amount spent beyond the budget."""
         return max(Decimal(0), -self.left)
 
     @property
     def percent(self) -> int:
-        """How much of it is spent, in whole per cent: 100 only where all of it is."""
+        """The percentage spent, rounded down: 100 only once all of it is spent."""
         return int(self.spent * 100 / self.amount)
 
     @property
     def used(self) -> str:
-        """The part that is spent, in words."""
+        """The percentage spent, as text."""
         return f"{self.percent:,}%"
 
     @property
@@ -96,7 +96,7 @@ class MonthCost:
 
 
 def month_of(day: date) -> str:
-    """The month of a day, as `2026-11`."""
+    """Return the month of a day, such as `2026-11`."""
     return f"{day:%Y-%m}"
 
 
@@ -110,7 +110,7 @@ def list_budgets() -> tuple[CostBudget, ...]:
 
 @cached_for(SECONDS)
 def known_budgets() -> tuple[CostBudget, ...]:
-    """As `list_budgets`, `SECONDS` old at most."""
+    """Return the same as `list_budgets`, cached for up to `SECONDS`."""
     return list_budgets()
 
 
@@ -125,9 +125,10 @@ def load(company_id: str, staff: Staff) -> CostBudget:
 
 
 def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) -> None:
-    """Set a company's budget as it was seen, on record; None for no budget any more.
+    """Set a company's budget and record it in the trail; None removes it. `version` is the one the user saw.
 
-    Raises as `load`, `Invalid` where there are too many, and `Conflict` where somebody else has changed it meanwhile.
+    Raises the errors of `load`, `Invalid` if there are too many budgets, and `Conflict` if somebody else changed it
+    meanwhile.
     """
     stored = load(company_id, staff)
     if not stored.version and len(list_budgets()) >= MOST:
@@ -145,7 +146,7 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
 
 
 def _spent_now(company_id: str) -> dict[str, Any]:
-    """What a check would note now, so that pages say at once whether a share of a budget is reached."""
+    """Return what a check would note now, so that pages show immediately whether a share of a budget is reached."""
     if not table_ready("INSIGHT"):
         return {}
     today = clock.now().date()
@@ -154,7 +155,7 @@ def _spent_now(company_id: str) -> dict[str, Any]:
 
 
 def _read(item: dict[str, Any]) -> CostBudget:
-    """Read a budget as stored. Never raises: what is no amount is none."""
+    """Read a stored budget. Never raises: an invalid amount is read as none."""
     amount, spent, unpriced = _dollars(item.get("amount")), _dollars(item.get("spent")), item.get("unpriced")
     return CostBudget(
         str(item["sk"]),
@@ -178,7 +179,7 @@ def _dollars(stored: Any) -> Decimal | None:
 
 
 def read_cost(company_id: str, first: date, last: date) -> tuple[Decimal, int]:
-    """Return what a company's tokens cost in a period, both days included, and how many have no known price.
+    """Return the cost of a company's tokens in a period, both days included, and the number of tokens without a price.
 
     One Query; raises the store's errors.
     """
@@ -187,7 +188,7 @@ def read_cost(company_id: str, first: date, last: date) -> tuple[Decimal, int]:
 
 
 def month_costs(names: Mapping[str, str], until: date) -> list[MonthCost]:
-    """Return what was spent in the month of a day, until then, by those of these companies (name by id) with a budget.
+    """Return what was spent from the first of the month until a day, for the companies (name by id) that have a budget.
 
     One Query of budgets, which is cached, and one for each of the first `MOST_OWNERS` companies with a budget.
     """
@@ -202,9 +203,9 @@ def month_costs(names: Mapping[str, str], until: date) -> list[MonthCost]:
 
 
 def reached_budgets(names: Mapping[str, str], staff: Staff) -> list[MonthCost]:
-    """Return the budgets of which a share is reached in this month, for who leads these companies (name by id).
+    """Return this month's budgets with a share reached, of these companies (name by id), for staff who lead teams.
 
-    As of the latest check; those most exceeded first. One Query, which is cached. A failure costs these, not the page.
+    As of the latest check; most exceeded first. One Query, which is cached. If it fails, log it and return none.
     """
     if not names or not staff.can(Permission.TEAM_LEAD):
         return []
@@ -227,7 +228,7 @@ def reached_budgets(names: Mapping[str, str], staff: Staff) -> list[MonthCost]:
 
 @dataclass(frozen=True, slots=True)
 class ReachedShare:
-    """That a share of a budget (80 or 100) was reached `at` an instant, and what was spent of it then."""
+    """A share of a budget (80 or 100) that was reached `at` an instant, and what was spent by then."""
 
     share: int
     at: datetime
@@ -237,8 +238,8 @@ class ReachedShare:
 def check(budget: CostBudget, today: date, known: Iterable[ReachedShare]) -> ReachedShare | None:
     """Note what a company has spent this month; return the share of its budget that is reached, if any.
 
-    Of shares that are reached at once the highest is noted. `known` are those that were noted before; it is the same
-    one again, so that whoever died before it was told makes that good. Raises the store's errors.
+    If several shares are reached, only the highest is noted. `known` are the shares noted before; a known one is
+    returned again, so that the announcement is repeated if a process died before it. Raises the store's errors.
     """
     if budget.amount is None:
         return None
@@ -255,13 +256,13 @@ def check(budget: CostBudget, today: date, known: Iterable[ReachedShare]) -> Rea
 
 
 def reached_in(month: date) -> list[ReachedShare]:
-    """Return what was reached in the month of a day. One Query; raises the store's errors."""
+    """Return the shares reached in the month of a day. One Query; raises the store's errors."""
     items = items_of(REACHED + month_of(month), len(SHARES) * MOST, consistent=True)
     return [found for each in items if (found := _read_reached(each, month.replace(day=1))) is not None]
 
 
 def _note_spent(cost: MonthCost) -> None:
-    """Note what is spent, unless the budget is gone."""
+    """Note what is spent, unless the budget was removed."""
     try:
         call(
             "UpdateItem",
@@ -281,7 +282,7 @@ def _note_spent(cost: MonthCost) -> None:
 
 
 def _note_reached(budget: CostBudget, found: ReachedShare) -> ReachedShare | None:
-    """Note it; None where somebody has done so, or changed the budget, at this moment: the next check sees that."""
+    """Note a reached share; None if it was already noted or the budget has just changed: the next check sees that."""
     cost, table = found.cost, table_name("CONSOLE")
     item = _key(REACHED + month_of(cost.first), f"{cost.company_id}#{found.share}") | {
         "at": {"S": clock.to_iso(found.at)},

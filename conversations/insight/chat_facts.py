@@ -1,15 +1,15 @@
-"""The facts of a session with the chatbot: one, on the day on which it began, from Chats and its item.
+"""The facts of a chatbot session: one, on the day it began, from Chats and the session's item.
 
-What its `data` hold, absent where there is nothing to tell:
+The fields of `data`, each absent if not known:
 
 - `how`: `running`, `forced` (somebody ended it), `expired`, or `unknown`: its item was never seen;
-- `user`, `assistant`, `other`: how many messages; `images`: how many images came of them;
-- `quota`: how many messages could be sent (shifted by one, so that none is told too); `model`: the AI's, by its
+- `user`, `assistant`, `other`: numbers of messages; `images`: number of images generated;
+- `quota`: how many messages could be sent (plus one, so that 0 is stored too); `model`: the AI's, from its
   configuration;
-- `seconds`: from its beginning to its last message (shifted by one).
+- `seconds`: from its beginning to its last message (plus one).
 
-Chats tell for good. The item of a session is gone some hours after it began: what it told is kept. Sessions belong to
-no company. Schema chatbot-sessions.
+Chats are stored permanently. A session's item disappears some hours after it began, so what it said is carried over
+from the previous fact. Sessions belong to no company. Schema chatbot-sessions.
 """
 
 from collections import Counter
@@ -40,9 +40,9 @@ from conversations.stores.reading import speaker_of
 SESSION = "chat session"
 RUNNING, FORCED, EXPIRED = "running", "forced", "expired"
 EVENTS_READ = ("SessionId", "TimestampCreated", "UserId", "ChatAgent", "ImageId")
-# No session lives for longer (about 3 hours), whether or not its item was seen.
+# No session lives longer (they last about 3 hours), whether or not its item was seen.
 OVER_AFTER = timedelta(days=1)
-# A page of events is 1 MB; of longer sessions the latest are counted.
+# A page of events is 1 MB; only the latest events of longer sessions are counted.
 PAGES = 20
 _AGENTS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
 
@@ -51,7 +51,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class SessionSubject(FactSubject):
-    """A session. `item` is what Sessions has of it, `events` what Chats has, once they were read."""
+    """A session. `item` is its item in Sessions and `events` its chats in Chats, once read."""
 
     user_id: str
     session_id: str
@@ -59,7 +59,7 @@ class SessionSubject(FactSubject):
     events: tuple[ChatEvent, ...] = ()
 
     def places(self) -> list[Place]:
-        """One, for good: the time is part of its id, or it is where it was counted first."""
+        """Return its one place, which never changes: from the time in its id, or where it was first counted."""
         begun = begun_at(self.session_id)
         if begun is not None:
             place: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
@@ -72,7 +72,10 @@ class SessionSubject(FactSubject):
         return None if read is None else FactDay(FactKind.CHATS, "", counted_day(read.begun))
 
     def read(self) -> Self | None:
-        """One GetItem, and a Query for each MB; without what either table would tell, where it is not there."""
+        """Read the item and its chats; None if there are neither. A missing table counts as empty.
+
+        One GetItem, and a Query for each MB.
+        """
         item, events = None, list[ChatEvent]()
         with suppress(TableMissing):
             item = queries.stored_session(self.user_id, self.session_id) if self.user_id else None
@@ -84,12 +87,12 @@ class SessionSubject(FactSubject):
 
     @property
     def begun(self) -> datetime | None:
-        """When it began: by its id, its item, or its first message."""
+        """When it began, from its id, its item, or its first message."""
         named = begun_at(self.session_id) or (created_at(self.item) if self.item is not None else None)
         return named or min(self._times, default=None)
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One."""
+        """Return the session's one fact."""
         ((day, fact_id), stored), *_ = known.items()
         before = stored or {}
         quota = _quota(self.item)
@@ -107,7 +110,7 @@ class SessionSubject(FactSubject):
         return [InsightFact(day, fact_id, data)]
 
     def _how(self, before: Any) -> str:
-        """How it ended, as far as anything ever told."""
+        """Return how it ended, if any source has shown it."""
         was = before.get("how")
         if self.item is not None and is_finished(self.item):
             return FORCED
@@ -118,7 +121,7 @@ class SessionSubject(FactSubject):
         return EXPIRED if was == RUNNING and is_over(self.begun, clock.now()) else str(was or UNKNOWN)
 
     def way_back(self) -> WayBack:
-        """The parts that name its page; chats are kept for good."""
+        """Return the parts that name its page. The link never expires, as chats are stored permanently."""
         return WayBack(self._pseudonym, ("session", self.user_id, self.session_id))
 
     @property
@@ -132,12 +135,12 @@ class SessionSubject(FactSubject):
 
 
 def is_over(begun: datetime | None, now: datetime) -> bool:
-    """Whether a session that began then has ended in some way."""
+    """Return whether a session must have ended by now, given when it began; True if that is unknown."""
     return begun is None or now - begun >= OVER_AFTER
 
 
 def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
-    """The sessions of a page of Sessions, also those that have expired."""
+    """Yield the sessions of a page of Sessions, including expired ones."""
     for item in map(queries.session_in, items):
         session_id = item.plain("SessionId")
         if is_usable(session_id):
@@ -147,7 +150,7 @@ def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
 
 
 def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
-    """The sessions of which a page of Chats has messages."""
+    """Yield the sessions that have messages in a page of Chats."""
     found: dict[str, list[ChatEvent]] = {}
     for item in map(ChatEvent.from_raw_data, items):
         found.setdefault(item.plain("SessionId"), []).append(item)

@@ -1,18 +1,20 @@
 """The facts of a conversation: one for each episode, from its item, its trail and the middleware's state.
 
-What a fact's `data` hold, absent where there is nothing to tell:
+The fields of a fact's `data`, each absent if empty:
 
-- `project`, `channel`, `model`, `processor`, `router`: names, as services give them;
-- `started`, `active`, `back`: when it began, when anything was last written, when people last handed it back;
-- `customer`, `ai`, `human`: how many messages; `last`: who wrote the last of them;
-- `tokens`: by kind; `ms`: AI answers by bucket of processing time; `first`: seconds until the AI's first words;
+- `project`, `channel`, `model`, `processor`, `router`: names, as the services write them;
+- `started`, `active`, `back`: when it began, was last written to, and was last handed back by people;
+- `customer`, `ai`, `human`: numbers of messages; `last`: who wrote the last one;
+- `tokens`: by kind; `ms`: AI answers by bucket of processing time; `first`: seconds until the AI's first answer;
 - `failed`, `why`, `hour`: the status of a failure, its code, and the hour of the day in UTC;
-- `done`: its status says that it is over;
-- `asked`, `over`: how often a person was asked for, and took over unasked; `open`: people have it or are wanted now;
-- `people`: when the first of these was; `turns`: the AI's answers before it; `reason`, `intent`, `sure`: why, by kind;
-- `waits`, `answers`: seconds from asking until it was taken, and until a person answered; `missed`: late answers;
+- `done`: its status is one of the family "done";
+- `asked`, `over`: how often a human was requested, and took over unasked; `open`: people have it or are wanted now;
+- `people`: when the first of these happened; `turns`: the AI's answers before it; `reason`, `intent`, `sure`: why, by
+  kind;
+- `waits`, `answers`: seconds from the request until it was taken, and until a person answered; `missed`: late answers;
 - `agents`: by the pseudonym of a colleague, how often they took, answered and handed back;
-- `later`: days and ids of the facts of later episodes, on the first; `expires`: when the item goes, in epoch seconds.
+- `later`: days and ids of the facts of later episodes, on the first; `expires`: when the item expires, in epoch
+  seconds.
 """
 
 from bisect import bisect_right
@@ -32,22 +34,22 @@ from conversations.insight.hand_offs import HandOffPeriod
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.words import UNKNOWN, code_of, confidence_band, is_identifier, reason_kind
 
-# Waits of one episode; nobody is asked for more often.
+# The most hand-offs counted in one episode.
 MOST_PERIODS = 50
-# Keys have more in them, of 1,024 bytes in all.
+# Keys contain more than the owner, and are limited to 1,024 bytes.
 MOST_OF_OWNER = 900
 STAFF, CONVERSATION, PROJECT = "staff", "conversation", "project"
 
 
 def pseudonym_in(stored: Raw) -> str:
-    """The pseudonym of an item. Raises as `pseudonym_of`."""
+    """Return the pseudonym of an item. Raises the errors of `pseudonym_of`."""
     return pseudonym_of(CONVERSATION, stored["primary_channel"]["S"], stored["conversation_id"]["S"])
 
 
 def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
-    """Where the facts of an item's episodes are. Raises as `pseudonym_of`."""
+    """Return the day and id of the fact of each of an item's episodes. Raises the errors of `pseudonym_of`."""
     pseudonym, company_id = pseudonym_in(stored), text_in(stored, "company_id")
-    # Of what no key can hold, nobody is the owner.
+    # An id too long for a key counts as no owner.
     owner = company_id if len(escaped(company_id)) <= MOST_OF_OWNER else ""
     return [
         (FactDay(FactKind.CONVERSATIONS, owner, day_of(each.started)), f"{pseudonym}#{number:03}")
@@ -55,7 +57,7 @@ def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
     ]
 
 
-# What only the trail and the middleware tell, which forget sooner than facts do.
+# Fields that only the trail and the middleware know, which forget sooner than facts do.
 _FORGOTTEN = ("asked", "over", "people", "turns", "waits", "answers", "missed", "back", "reason", "intent", "sure")
 
 
@@ -66,9 +68,9 @@ def facts_of_item(
     state: dict[str, Any],
     before: Sequence[Mapping[str, Any] | None],
 ) -> list[InsightFact]:
-    """The facts of an item. `state` is what the middleware says of it, `before` its facts so far.
+    """Return the facts of an item. `state` is the middleware's state of it, `before` its facts so far.
 
-    Raises as `pseudonym_of`.
+    Raises the errors of `pseudonym_of`.
     """
     places = places_of(stored, found)
     shares = _shared_out(found.episodes, periods)
@@ -77,7 +79,7 @@ def facts_of_item(
     facts: list[InsightFact] = []
     for number, (episode, (day, fact_id)) in enumerate(zip(found.episodes, places, strict=True)):
         share, known = shares[number], before[number] or {}
-        # What the item and the middleware say is of the latest hand-off, or of none.
+        # The item and the middleware only describe the latest hand-off, if any.
         is_latest = bool(share) and share[0] is periods[-1]
         reason = reason_in(stored) if is_latest else ""
         data = _of_episode(found, episode, _project_in(stored, found))
@@ -93,7 +95,7 @@ def facts_of_item(
 
 
 def _kept_of(data: dict[str, Any], before: Mapping[str, Any], forgotten_before: str) -> dict[str, Any]:
-    """What was known of hand-offs before the trail or the middleware forgot it."""
+    """Return what was known of hand-offs before the trail or the middleware forgot it."""
     counted, known = (each.get("asked", 0) + each.get("over", 0) for each in (data, before))
     if known >= max(counted, 1) and before.get("people", "~") < forgotten_before:
         kept = {name: before[name] for name in _FORGOTTEN if name in before}
@@ -104,20 +106,20 @@ def _kept_of(data: dict[str, Any], before: Mapping[str, Any], forgotten_before: 
         return kept | {"agents": data["agents"] | agents}
     if not counted or data.get("people") != before.get("people"):
         return {}
-    # The middleware tells of now: what it first said is nearer to why.
+    # The middleware describes the present: what it said first is closer to the cause.
     first = {name: before[name] for name in ("intent", "sure") if before.get(name, UNKNOWN) != UNKNOWN}
     return first | ({"reason": before["reason"]} if data["reason"] == UNKNOWN and "reason" in before else {})
 
 
 def _project_in(stored: Raw, found: ItemEpisodes) -> str:
-    """The project as facts name it: its id, or a pseudonym where that may hold more than an id does."""
+    """Return the project as facts name it: its id, or a pseudonym if it may contain more than an id."""
     if not found.project or is_identifier(found.project):
         return found.project
     return pseudonym_of(PROJECT, text_in(stored, "company_id"), found.project)
 
 
 def expires_in(stored: Raw) -> int | None:
-    """When an item goes, in epoch seconds; None for never."""
+    """Return when an item expires, in epoch seconds; None for never."""
     at = clock.expiry_of(plain(stored["ttl"])) if "ttl" in stored else None
     return None if at is None else clock.to_epoch(at)
 
@@ -135,7 +137,7 @@ def _of_episode(found: ItemEpisodes, episode: Episode, project: str) -> dict[str
         "last": episode.spoke_last,
         "tokens": {kind: count for kind, count in episode.tokens.items() if count},
         "ms": {str(bucket): count for bucket, count in sorted(episode.processing.items())},
-        # Shifted by one, so that "at once" is told too.
+        # Plus one, so that 0 seconds is stored too.
         "first": None if episode.first_answer is None else _seconds(episode.first_answer) + 1,
     }
 
@@ -145,8 +147,8 @@ def _of_now(found: ItemEpisodes, before: Mapping[str, Any], *, answers: int) -> 
     hour = None if failed_at is None else failed_at.hour + 1
     is_known = (before.get("failed"), before.get("why")) == (found.failed, found.failed_why)
     if found.failed and is_known and before.get("ai", 0) == answers:
-        # Whoever wrote to it since moved its time: it failed when that was first seen. Where the AI has answered since,
-        # it has failed anew.
+        # A later write moved the item's time: the failure happened when it was first seen. If the AI has answered
+        # since, it is a new failure.
         hour = before.get("hour", hour)
     return {"open": found.flag, "done": found.done, "failed": found.failed, "why": found.failed_why, "hour": hour}
 
@@ -158,7 +160,7 @@ def _of_hand_offs(
     reason: str,
     human_at: Sequence[datetime],
 ) -> dict[str, Any]:
-    """Of the hand-offs that began in an episode. `human_at`: when people answered, in later episodes too."""
+    """Count the hand-offs that began in an episode. `human_at`: when people answered, in later episodes too."""
     agents = _agents(episode, periods)
     if not periods:
         return {"agents": agents}
@@ -182,7 +184,7 @@ def _of_hand_offs(
 
 
 def _answered(human_at: Iterable[datetime], period: HandOffPeriod) -> datetime | None:
-    """When a person first answered in a period."""
+    """Return when a person first answered in a period."""
     ended = period.ended
     return min((at for at in human_at if at >= period.begun and (ended is None or at <= ended)), default=None)
 
@@ -199,7 +201,7 @@ def _agents(episode: Episode, periods: Sequence[HandOffPeriod]) -> dict[str, lis
 
 
 def _shared_out(episodes: Sequence[Episode], periods: Iterable[HandOffPeriod]) -> list[list[HandOffPeriod]]:
-    """To each episode the hand-offs that began in it; to the first what began before."""
+    """Return for each episode the hand-offs that began in it; the first also gets those that began before it."""
     shares: list[list[HandOffPeriod]] = [[] for _ in episodes]
     begins = [each.started for each in episodes[1:] if each.started is not None]
     for period in periods:

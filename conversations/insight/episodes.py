@@ -1,7 +1,7 @@
-"""The episodes of a conversation, as its item tells them: what was written, by whom, how fast, at what cost. No I/O.
+"""The episodes of a conversation, from its item: what was written, by whom, how fast, at what cost. No I/O.
 
-An episode begins with the conversation, and again with the first message after a week without any: a customer who
-comes back in spring is another case. Schema platform-conversations; what writers add is in platform-replies.
+An episode begins with the conversation, and again with the first message after a week without any: a customer who comes
+back in spring is another case. Schema platform-conversations; what writers add is in platform-replies.
 """
 
 from collections import Counter
@@ -18,26 +18,26 @@ from conversations.insight.words import UNKNOWN, code_of, version_of
 from conversations.messages import MessageFigures, StoredMessages
 from conversations.records import Family, Speaker, family_of
 
-# So long without a message, and what comes next is another episode.
+# A message after this much silence starts another episode.
 GAP = timedelta(days=7)
-# Each has a fact of its own, which every change of the item reads. The last one goes on from there.
+# Each has its own fact, which is read on every change of the item. The last one takes all further messages.
 MOST_EPISODES = 120
-# What a fact is made of, besides the messages: a change of anything else changes none.
+# Attributes that facts are made from, including the messages; a change of any other attribute changes no fact.
 READ = (
     *("primary_channel", "conversation_id", "company_id", "project_id", "channel_method", "created_at", "updated_at"),
     *("initial_request_timestamp", "processor_version", "router_version", "ai_config", "failure_reason", "ttl"),
     *("messages", STATUS, FLAG, LAST_ACTION, "hand_off_message_ids", "hand_off_answered_at"),
     *("hand_off_reply_failed_at", "hand_off_to_human_reason", "hand_off_requested_at"),
 )
-# Where an item may name its model, in this order.
+# The keys that may name an item's model, in order of preference.
 _MODEL_NAMES = ("model", "ai_model", "model_name", "deployment_name", "model_id")
 
 
 @dataclass(slots=True)
 class Episode:
-    """What one episode tells. Times are instants; `processing` counts AI answers by bucket of milliseconds.
+    """One episode. Times are instants; `processing` counts AI answers by bucket of milliseconds.
 
-    `first_answer`: how long its first request waited for the AI's first words; None where that is not known.
+    `first_answer`: how long its first request waited for the AI's first answer; None if unknown.
     """
 
     started: datetime | None
@@ -47,7 +47,7 @@ class Episode:
     tokens: Counter[str] = field(default_factory=Counter)
     processing: Counter[int] = field(default_factory=Counter)
     first_answer: timedelta | None = None
-    # When the AI answered, for turns until a person was asked for.
+    # When the AI answered; used to count turns before a human was requested.
     ai_at: list[datetime] = field(default_factory=list)
     human_at: list[datetime] = field(default_factory=list)
     answered_by: Counter[str] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class ItemEpisodes:
-    """Every episode of an item, oldest first, and what it says of all of them."""
+    """Every episode of an item, oldest first, and what applies to the whole item."""
 
     episodes: Sequence[Episode]
     project: str
@@ -67,19 +67,19 @@ class ItemEpisodes:
     failed_why: str
     changed: datetime | None
     flag: bool
-    # Its status says that it is over.
+    # Its status is of the family "done".
     done: bool
 
 
 def is_same(new: Raw, old: Raw) -> bool:
-    """Whether two images of an item give the same facts, but for what the trail adds."""
+    """Return whether two images of an item give the same facts, apart from what the trail adds."""
     return all(new.get(name) == old.get(name) for name in READ if name not in ("updated_at", STATUS)) and (
         (_failure(new), _is_done(new)) == (_failure(old), _is_done(old))
     )
 
 
 def episodes_of(stored: Raw) -> ItemEpisodes:
-    """Read an item, as DynamoDB JSON. Never raises, whatever is in it."""
+    """Read the episodes of an item in DynamoDB JSON. Never raises, whatever it contains."""
     messages = StoredMessages.of(stored.get("messages")).without_repeated(_texts(stored, "hand_off_message_ids"))
     changed = _instant(stored, "updated_at", "created_at")
     failed, why = _failure(stored)
@@ -99,7 +99,7 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
 
 
 def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
-    """The first begins with the item; another with what was written after a gap."""
+    """Split the messages into episodes; the first begins with the item, each other one after a gap."""
     created = _instant(stored, "created_at", "initial_request_timestamp")
     current = Episode(created or next((each.at for each in messages.figures() if each.at is not None), None))
     current.active, waits_since = current.started, _instant(stored, "initial_request_timestamp") or created
@@ -141,7 +141,7 @@ def _count(episode: Episode, message: MessageFigures, waits_since: datetime | No
 
 
 def model_in(config: Any) -> str:
-    """The AI's model that a configuration names, flat or nested by provider or channel; `unknown` for none."""
+    """Return the AI model named by a configuration, flat or nested by provider or channel; `unknown` for none."""
     queue = [config]
     for _ in range(40):
         if not queue:
@@ -157,7 +157,7 @@ def model_in(config: Any) -> str:
 
 
 def _failure(stored: Raw) -> tuple[str, str]:
-    """The status of what failed, and the code that tells why; two empty texts where nothing did."""
+    """Return the status of a failure and the code of its reason; two empty strings if nothing failed."""
     status = _plain(stored, STATUS)
     if family_of(status) is not Family.FAILED:
         return "", ""

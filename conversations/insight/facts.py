@@ -1,10 +1,10 @@
-"""Facts as stored: one item each, replaced only by who has read what it replaces, in partitions of a day.
+"""Facts as stored: one item each, in partitions of a day, replaced only if unchanged since they were read.
 
 - `pk = FACTS#{kind}#{owner}#{day}`, `sk = {pseudonym}#{part}`: the fact, as JSON text;
 - `pk = CHANGED`, `sk = {kind}#{owner}#{day}`: facts of that day have changed since it was summed up, or may have.
 
-Whoever writes a fact reads it, then its source, then writes on condition that the fact is as it was read. So whoever
-writes later has read the source later, and a stream that brings things twice, late or in no order does no harm.
+A writer reads the fact, then its source, and writes on condition that the fact is unchanged. A later write is therefore
+based on a later read of the source, and duplicate, late or unordered stream records do no harm.
 """
 
 import json
@@ -23,19 +23,19 @@ from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
 from conversations.handoff.stored import Raw
 
-# The day of what has no time that can be read. No period has it, and pages say how many there are.
+# The day of facts without a readable time. No period includes it; pages show how many there are.
 UNDATED = "undated"
-# A mark says that facts may change until then; one that is still good for a while is not written again.
+# A mark allows facts to change for this long; one that is still valid for a while is not written again.
 MARKED_FOR, MARK_AGAIN = timedelta(minutes=2), timedelta(minutes=1)
 CHANGED = "CHANGED"
-# No write is on its way for longer.
+# No write is in flight for longer.
 REMOVED_FOR = timedelta(days=1)
-# Raised when facts are made in another way: a rebuild then writes all of them again.
+# Raised when facts are made differently: a rebuild then writes all of them again.
 VERSION = 1
 
 
 class FactKind(StrEnum):
-    """What a fact is of."""
+    """The kind of source that a fact counts."""
 
     CONVERSATIONS = "conversations"
     THREADS = "threads"
@@ -46,7 +46,7 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FactDay:
-    """A day's facts of one kind and owner: a company, an organisation or a tenant; "" is who owns nothing known.
+    """A day's facts of one kind and owner: a company, an organisation or a tenant; "" if no owner is known.
 
     `day` is ISO, in UTC, or `UNDATED`.
     """
@@ -57,7 +57,7 @@ class FactDay:
 
     @property
     def key(self) -> str:
-        """As keys have it."""
+        """The day as a part of keys."""
         return f"{self.kind}#{escaped(self.owner)}#{self.day}"
 
     @classmethod
@@ -69,7 +69,7 @@ class FactDay:
 
 @dataclass(frozen=True, slots=True)
 class InsightFact:
-    """One fact. `id` is its sort key; `data` are JSON values, see the modules that make them."""
+    """One fact. `id` is its sort key; `data` are JSON values, documented in the modules that make them."""
 
     day: FactDay
     id: str
@@ -78,9 +78,9 @@ class InsightFact:
 
 @dataclass(frozen=True, slots=True)
 class StoredFact:
-    """A fact as it is stored, and the revision that who replaces it must find: 0 where nothing is stored.
+    """A stored fact, and the revision that a replacement must match: 0 if nothing is stored.
 
-    `data` is None where there is none, or where one was removed.
+    `data` is None if there is none, or if it was removed.
     """
 
     data: Mapping[str, Any] | None = None
@@ -88,17 +88,17 @@ class StoredFact:
 
 
 def escaped(text: str) -> str:
-    """An id as part of a key."""
+    """Return an id escaped for a key."""
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
 def day_of(at: datetime | None) -> str:
-    """The day of an instant in UTC, as keys have it."""
+    """Return the UTC day of an instant in the form that keys use."""
     return UNDATED if at is None else at.astimezone(UTC).date().isoformat()
 
 
 def text_of_fact(data: Mapping[str, Any]) -> str:
-    """A fact as stored."""
+    """Return a fact in the form that is stored."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True)
 
 
@@ -110,17 +110,18 @@ def read_fact(day: FactDay, fact_id: str) -> StoredFact:
 
 
 def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
-    """Write a fact in place of the one that was read; False where it is another by now. Raises the store's errors.
+    """Replace the fact that was read; return False if it has changed since. Raises the store's errors.
 
-    The day is marked as changed first, so that it is summed up whoever dies in between.
+    Mark the day as changed first, so that it is summed up even if a process dies in between.
     """
     return _replace(fact.day, fact.id, seen, {"fact": {"S": text_of_fact(fact.data)}}, expiry(fact.day))
 
 
 def remove_fact(day: FactDay, fact_id: str, seen: StoredFact) -> bool:
-    """Remove a fact as `write_fact` writes one. Raises the store's errors.
+    """Remove a fact under the same condition as `write_fact`. Raises the store's errors.
 
-    What stays for a day has no content: whoever read what was there, or that nothing was, and writes late, finds it.
+    An item without content remains for a day, so that late writers who read the old fact, or none, fail their
+    condition.
     """
     return _replace(day, fact_id, seen, {}, clock.to_epoch(clock.now() + REMOVED_FOR))
 
@@ -138,19 +139,19 @@ def _replace(day: FactDay, fact_id: str, seen: StoredFact, content: Raw, until: 
         return False
     finally:
         if clock.now() - begun > MARK_AGAIN / 2:
-            # Who was held up in between may have been overtaken by who sums up.
+            # After a delay the day may have been summed up before the write.
             mark_changed(day, again=True)
     return True
 
 
 def expiry(day: FactDay) -> int:
-    """Until when facts and sums of a day are kept, in epoch seconds."""
+    """Return when facts and sums of a day expire, in epoch seconds."""
     begun = clock.now().date() if day.day == UNDATED else date.fromisoformat(day.day)
     return clock.to_epoch(clock.midnight(begun, clock.zone_of("UTC")) + timedelta(days=settings.INSIGHT_RETENTION_DAYS))
 
 
 def query_pages(partition: str, condition: str = "", values: Raw | None = None, **options: Any) -> Iterator[list[Raw]]:
-    """Yield what a partition of INSIGHT holds, a read each. `condition` bounds the sort key `sk` by `values`.
+    """Yield the items of a partition of INSIGHT, one page per read. `condition` bounds the sort key `sk` by `values`.
 
     Raises the store's errors.
     """
@@ -169,7 +170,7 @@ def query_pages(partition: str, condition: str = "", values: Raw | None = None, 
 
 
 def facts_of(day: FactDay, after: str = "", *, consistent: bool = False) -> Iterator[list[InsightFact]]:
-    """Yield a day's facts in the order of their ids, a read each, from behind `after` on. Raises the store's errors."""
+    """Yield a day's facts in the order of their ids, one page per read, after `after`. Raises the store's errors."""
     bounds = ("sk > :after", {":after": {"S": after}}) if after else ("", None)
     for items in query_pages(f"FACTS#{day.key}", *bounds, ConsistentRead=consistent):
         now = clock.now()
@@ -195,20 +196,20 @@ def _data_in(item: Raw) -> Mapping[str, Any] | None:
 # --- Days whose facts change ------------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
-# Days that this process has marked, and until when that is good enough.
+# Days that this process has marked, and until when no new mark is needed.
 _marked: dict[str, datetime] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedDay:
-    """A day that is to be summed up; its facts may change until `until`."""
+    """A day to sum up; its facts may change until `until`."""
 
     day: FactDay
     until: datetime
 
 
 def mark_changed(day: FactDay, *, again: bool = False) -> None:
-    """Have a day summed up again. One write a minute for each day and process, unless `again`.
+    """Mark a day to be summed up again. One write a minute for each day and process, unless `again`.
 
     Raises the store's errors.
     """
@@ -231,7 +232,7 @@ def mark_changed(day: FactDay, *, again: bool = False) -> None:
 
 
 def changed_days() -> list[ChangedDay]:
-    """Every day that is to be summed up, strongly consistent. Raises the store's errors."""
+    """Return every day that needs to be summed up, strongly consistent. Raises the store's errors."""
     marks = [
         (FactDay.of(item["sk"]["S"]), clock.parse_instant(item["until"]["S"]))
         for items in query_pages(CHANGED, ConsistentRead=True)
@@ -241,7 +242,7 @@ def changed_days() -> list[ChangedDay]:
 
 
 def unmark(changed: ChangedDay) -> bool:
-    """A day is summed up; False where it was marked again meanwhile. Raises the store's errors."""
+    """Remove the mark of a summed-up day; False if it was marked again meanwhile. Raises the store's errors."""
     try:
         call(
             "DeleteItem",
@@ -257,6 +258,6 @@ def unmark(changed: ChangedDay) -> bool:
 
 
 def forget_marks() -> None:
-    """Mark every day anew: for tests, each of which has a database of its own."""
+    """Forget which days were marked: for tests, each of which has its own database."""
     with _lock:
         _marked.clear()

@@ -1,4 +1,4 @@
-"""The filters of Insight: company, project, channel, and a period, with which the one before may be compared."""
+"""The filters of Insight: company, project, channel, and a period that can be compared with the one before."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -15,7 +15,7 @@ from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, Insight
 from conversations.insight.reports.base import OwnedBy
 from conversations.insight.sums import Slice
 
-# What is usual is no filter; addresses may name it.
+# The default period does not count as a filter, but addresses may name it.
 USUAL = "28"
 PERIODS = {
     "7": "Last 7 days",
@@ -49,9 +49,9 @@ class InsightForm(DaysForm):
         projects: Mapping[str, str] | None,
         channels: Mapping[str, str],
     ) -> None:
-        """Take whose facts there are to choose from, by id, their channels, and the projects of the chosen company.
+        """Take the owners to choose from (name by id), their channels, and the projects of the chosen company.
 
-        Where the projects are not known (None), any that can be part of a key is taken.
+        If the projects are not known (None), accept any project that fits into a key.
         """
         super().__init__(data)
         if projects is None:
@@ -80,7 +80,7 @@ class InsightForm(DaysForm):
         self.is_valid()
 
     def clean(self) -> None:
-        """Accept no more days than are read at once, and none that are to come."""
+        """Reject periods longer than `MOST_DAYS` and days in the future."""
         if "since" not in self.fields:
             return
         super().clean()
@@ -93,12 +93,12 @@ class InsightForm(DaysForm):
 
     @property
     def owner(self) -> str:
-        """The company or tenant asked for; "" for all of them, and where there is none."""
+        """The chosen company or tenant; "" for all of them, and for reports without owners."""
         only = next(iter(self.owners), "") if len(self.owners) == 1 else ""
         return (self.chosen(self.owned_by) if self.owned_by is not OwnedBy.PLATFORM else "") or only
 
     def period_on(self, today: date) -> InsightPeriod:
-        """The days asked for."""
+        """Return the chosen days."""
         chosen = self.chosen("period") or USUAL
         if chosen == "month":
             return InsightPeriod(today.replace(day=1), today)
@@ -112,13 +112,13 @@ class InsightForm(DaysForm):
         return InsightPeriod(today - DAY * (int(chosen) - 1), today)
 
     def query(self, today: date) -> InsightQuery:
-        """What is asked for."""
+        """Return the query that the form describes."""
         owners = (self.owner,) if self.owner else tuple(self.owners)
         where = Slice(self.chosen("project") or None, self.chosen("channel") or None)
         return InsightQuery(owners, where, self.period_on(today), bool(self.chosen("compare", False)))
 
     def values(self) -> dict[str, str]:
-        """The valid filters that are set, as an address has them."""
+        """Return the valid filters that are set, as query parameters."""
         found = {}
         for name in self.fields:
             if value := self.chosen(name):

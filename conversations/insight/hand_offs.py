@@ -1,4 +1,4 @@
-"""The hand-offs of a conversation, as its trail tells them: asked for, taken, handed back, and who was late."""
+"""The hand-offs of a conversation, from its trail: requested, taken, handed back, and late answers."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from console.trail.models import AuditEntry
 from console.trail.recording import conversation_trail
 from conversations.handoff.resolution import applied, links_of
 
-# A page of a trail is 1 MB; what lies behind so many is not told.
+# A page of a trail is 1 MB; entries after this many pages are not counted.
 PAGES = 20
 _TAKES = frozenset({Action.HAND_OFF_TAKE, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_TAKE_FROM_COLLEAGUE})
 _ENDS = frozenset({Action.HAND_OFF_HAND_BACK, Action.HAND_OFF_LEAVE_TO_AI, Action.HAND_OFF_ACKNOWLEDGE})
@@ -21,9 +21,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(slots=True)
 class HandOffPeriod:
-    """From when a person was asked for, or took over unasked, until the AI had it again.
+    """The time from a request for a human, or an unasked takeover, until the AI had the conversation again.
 
-    `asked` is None where nobody asked. `takers` and `enders` are usernames, each time. `reason` is redacted.
+    `asked` is None if nobody asked. `takers` and `enders` are usernames, one for each time. `reason` is redacted.
     """
 
     begun: datetime
@@ -45,7 +45,10 @@ class _Event:
 
 
 def read_periods(conversation_id: str, last_action: str) -> list[HandOffPeriod]:
-    """Read a trail, strongly consistent. `last_action` is the item's, read before. Raises the store's errors."""
+    """Read the periods of a trail, strongly consistent. `last_action` is the item's, read before the trail.
+
+    Raises the store's errors.
+    """
     entries: list[AuditEntry] = []
     wanted = AuditEntry.action_type.startswith(HAND_OFF_PREFIX)
     wanted |= AuditEntry.action_type == Action.TARGET_MISSED.value
@@ -58,9 +61,9 @@ def read_periods(conversation_id: str, last_action: str) -> list[HandOffPeriod]:
 
 
 def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffPeriod]:
-    """Tell the hand-offs from the entries of a trail, in the order in which they took effect.
+    """Return the hand-offs recorded in the entries of a trail, in the order in which they took effect.
 
-    That the platform wants nobody any more stands in no trail: who asks, or takes over, after that begins anew.
+    The trail does not record that the platform withdraws its request: a later request or takeover begins a new period.
     """
     periods: list[HandOffPeriod] = []
     current: HandOffPeriod | None = None
@@ -92,7 +95,7 @@ def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffP
 
 
 def _events(entries: Sequence[AuditEntry], last_action: str) -> list[_Event]:
-    """What took effect, in that order."""
+    """Return the events that took effect, in that order."""
     done = applied(last_action, {link.action_id: link for link in links_of(entries)})
     places = _places_of([entry for entry in entries if entry.action_id in done])
     found: list[tuple[datetime, int, _Event]] = []
@@ -102,14 +105,14 @@ def _events(entries: Sequence[AuditEntry], last_action: str) -> list[_Event]:
         if at is None or not succeeded:
             continue
         event = _Event(at, entry.action_type or "", entry.actor or "", _reason_in(entry))
-        # What the platform asks comes after the action that it found, though some of its writers tell only seconds.
+        # The platform's request comes after the action it followed, even if its timestamp only has seconds.
         since, place = places.get(entry.action_id or "") or places.get(entry.previous_action_id or "", (at, 0))
         found.append((max(at, since), place + (not entry.action_id), event))
     return [event for *_, event in sorted(found, key=lambda each: each[:2])]
 
 
 def _places_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]:
-    """Since when each action has been in effect, and how many were before it: servers' clocks differ."""
+    """Return when each action took effect and its position in the chain; servers' clocks differ."""
     by_id = {entry.action_id or "": entry for entry in chained}
     places: dict[str, tuple[datetime, int]] = {}
     for start in by_id:
@@ -126,7 +129,7 @@ def _places_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]
 
 
 def _time_of(entry: AuditEntry) -> datetime | None:
-    """When it happened: of a request when the platform raised the flag, where the entry is of when that was seen."""
+    """Return when it happened. For requests that is when the platform raised the flag, not when this was noticed."""
     if (flipped_at := clock.parse_instant(entry.edge_at)) is not None:
         return flipped_at
     return clock.parse_instant((entry.ts_action_id or "").partition("#")[0])

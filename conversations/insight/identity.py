@@ -1,8 +1,8 @@
-"""Who is who in Insight without saying it: keyed pseudonyms, and sealed links to what is still there.
+"""Keyed pseudonyms for Insight, and sealed links back to sources that still exist.
 
-Their key is made once and kept in the console's own table, sealed with SECRET_KEY: so it survives a rotation of that,
-without which every conversation would be counted twice. Facts hold pseudonyms only. The link back to a conversation is
-an item of its own, in another table than the facts: sealed, and gone when the conversation is.
+The key is made once and stored in the console's own table, sealed with SECRET_KEY. It therefore survives a rotation of
+SECRET_KEY; otherwise every conversation would be counted twice. Facts contain only pseudonyms. The link back to a
+conversation is a separate item in another table than the facts: sealed, and removed with the conversation.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from console.store.models import ForeignModel, StoreModel, TableMeta
 _PARTITION, _KEY = "INSIGHT", "KEY"
 _SEALED_AS = "insight key"
 _LINK, _LINKS = "LINK", "INSIGHT_LINK#"
-# DynamoDB reads so many items at once.
+# The most items that DynamoDB reads in one BatchGetItem.
 BATCH = 100
 
 
@@ -45,7 +45,7 @@ class InsightKey(StoreModel):
 
 
 class SourceLink(ForeignModel):
-    """From a pseudonym to what it stands for: sealed, and gone with it."""
+    """A sealed link from a pseudonym to its source, removed with it."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -58,7 +58,7 @@ class SourceLink(ForeignModel):
 
 @cached_for(seconds=3600, entries=4)
 def _key() -> bytes:
-    """The key; made where there is none yet. Raises `NotConfigured`, and the store's errors."""
+    """Return the key, creating it if there is none. Raises `NotConfigured`, and the store's errors."""
     while True:
         try:
             stored = InsightKey.get(_PARTITION, _KEY, consistent_read=True)
@@ -67,7 +67,7 @@ def _key() -> bytes:
             try:
                 made.save(InsightKey.pk.does_not_exist())
             except ConditionFailed:
-                # Another process was faster. Its key is the one.
+                # Another process created the key first: use that one.
                 continue
             stored = made
         _seal_again(stored)
@@ -75,9 +75,9 @@ def _key() -> bytes:
 
 
 def seal_again() -> bool:
-    """Seal the key with the current SECRET_KEY, so that the fallback can go; whether that was needed.
+    """Seal the key with the current SECRET_KEY, so that the fallback can be removed; return whether that was needed.
 
-    Raises `NotFound` where there is no key yet, `BadReference` where no SECRET_KEY opens it, and the store's errors.
+    Raises `NotFound` if there is no key yet, `BadReference` if no SECRET_KEY opens it, and the store's errors.
     """
     try:
         return _seal_again(InsightKey.get(_PARTITION, _KEY, consistent_read=True))
@@ -116,26 +116,26 @@ def _cipher() -> AESSIV:
 
 
 def pseudonym_of(kind: str, *parts: str) -> str:
-    """Return the pseudonym of something of a kind, 24 letters: the same for good, and nobody can guess the parts.
+    """Return the permanent pseudonym of something of a kind: 24 letters that do not reveal the parts.
 
-    Raises `NotConfigured`, and the store's errors where the key is not cached.
+    Raises `NotConfigured`, and the store's errors if the key is not cached.
     """
     named = "\0".join((kind, *parts)).encode("utf-8", "surrogatepass")
     return as_letters(hmac.digest(_mac_key(), named, hashlib.sha256)[:12])
 
 
 def save_link(pseudonym: str, parts: Collection[str], expires_at: int | None) -> None:
-    """Keep the way back from a pseudonym, until `expires_at` (epoch seconds; None: for as long as the source is there).
+    """Save the link from a pseudonym to its source, until `expires_at` (epoch seconds; None for no expiry).
 
-    Raises as `pseudonym_of`.
+    Raises the errors of `pseudonym_of`.
     """
     SourceLink(pk=_LINKS + pseudonym, sealed=_sealed(pseudonym, parts), expires_at=expires_at).save()
 
 
 def extend_link(pseudonym: str, parts: Collection[str], expires_at: int | None) -> None:
-    """As `save_link`, but never shortens how long the way back is kept: what it leads to goes part by part.
+    """Save a link like `save_link`, but never shorten its lifetime: its source expires part by part.
 
-    Raises as `pseudonym_of`.
+    Raises the errors of `pseudonym_of`.
     """
     link = SourceLink(pk=_LINKS + pseudonym, sealed=_sealed(pseudonym, parts), expires_at=expires_at)
     longer = None if expires_at is None else SourceLink.pk.does_not_exist() | (SourceLink.expires_at < expires_at)
@@ -144,14 +144,14 @@ def extend_link(pseudonym: str, parts: Collection[str], expires_at: int | None) 
 
 
 def forget_link(pseudonym: str) -> None:
-    """Drop the way back, as the source is gone. Raises the store's errors."""
+    """Remove the link to a source that is gone. Raises the store's errors."""
     SourceLink(pk=_LINKS + pseudonym).delete()
 
 
 def links_of(pseudonyms: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return what pseudonyms stand for, where that is still there. One BatchGetItem for a hundred of them.
+    """Return the sources of those pseudonyms whose links still exist. One BatchGetItem per hundred.
 
-    Raises as `pseudonym_of`.
+    Raises the errors of `pseudonym_of`.
     """
     return dict(_links_of(sorted(set(pseudonyms))))
 
@@ -171,7 +171,7 @@ def _sealed(pseudonym: str, parts: Collection[str]) -> str:
 
 
 def _opened(pseudonym: str, sealed: Any) -> tuple[str, ...] | None:
-    """What was sealed for that pseudonym; None for anything else."""
+    """Return what was sealed for this pseudonym; None for anything else."""
     try:
         text = _cipher().decrypt(b64decode(str(sealed), validate=True), [pseudonym.encode()])
         return tuple(str(each) for each in json.loads(text.decode("utf-8", "surrogatepass")))

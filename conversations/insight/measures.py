@@ -1,8 +1,8 @@
-"""What is counted of a fact: the one place where a number of Insight is defined.
+"""What is counted of a fact: the only place that defines the numbers of Insight.
 
-A *measure* is a name and what tells its parts apart, such as `("failed", cause, why, version, hour)`. A fact adds so
-much to some measures; a day's sum adds these up, and the facts behind a number are those that add to it. So a number
-and what is behind it can never differ. Measures that a page shows together are a *topic*, which is read at once.
+A *measure* is a name and the parts that distinguish it, such as `("failed", cause, why, version, hour)`. Each fact adds
+amounts to some measures. The sums of a day add these up, and the facts behind a number are those that contribute to it,
+so the two can never differ. Measures that a page shows together form a *topic*, which is read as a whole.
 """
 
 from collections import Counter
@@ -18,26 +18,26 @@ from conversations.insight.words import UNKNOWN
 
 Measure = tuple[str, ...]
 Counts = Counter[Measure]
-# In a pattern of a measure, what any part matches.
+# Matches any part in a pattern of a measure.
 ANY = "*"
 
 
 def matches(pattern: Sequence[str], measure: Measure) -> bool:
-    """Whether a measure is of a pattern."""
+    """Return whether a measure matches a pattern."""
     return len(measure) == len(pattern) and all(
         wanted in (ANY, found) for wanted, found in zip(pattern, measure, strict=True)
     )
 
 
 def amount_of(counts: Mapping[Measure, int], pattern: Sequence[str]) -> int:
-    """What counts add up to of the measures of a pattern."""
+    """Return the sum of the counts of all measures that match a pattern."""
     if ANY not in pattern:
         return counts.get(tuple(pattern), 0)
     return sum(count for measure, count in counts.items() if matches(pattern, measure))
 
 
 class Topic(StrEnum):
-    """Measures that are read together. Its value is its name in keys and addresses."""
+    """Measures that are read together. The value is the topic's name in keys and addresses."""
 
     OUTCOMES = "outcomes"
     WAITS = "waits"
@@ -45,7 +45,7 @@ class Topic(StrEnum):
     FAILURES = "failures"
     USAGE = "usage"
     PEOPLE = "people"
-    # Of the other stores.
+    # Topics of the other stores.
     FEEDBACK = "feedback"
     ACTIONS = "actions"
     EVENTS = "events"
@@ -53,7 +53,7 @@ class Topic(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an episode of a conversation ended, as far as is known."""
+    """How an episode of a conversation ended, if known."""
 
     AI = "ai"
     PERSON = "person"
@@ -79,7 +79,7 @@ _LABELS = {
 
 
 def outcome_of(data: Mapping[str, Any]) -> Outcome:
-    """The outcome of an episode (`conversation_facts`), as things are: the customer may come back within a week."""
+    """Return the current outcome of an episode (`conversation_facts`): the customer may come back within a week."""
     if data.get("failed"):
         return Outcome.FAILED
     if data.get("open"):
@@ -97,14 +97,14 @@ def outcome_of(data: Mapping[str, Any]) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTopic:
-    """A topic of a kind of facts: what a fact adds to its measures."""
+    """A topic of one kind of facts: what a fact adds to its measures."""
 
     kind: FactKind
     topic: Topic
     counts: Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]
 
     def of(self, data: Mapping[str, Any]) -> Counts:
-        """What a fact adds. Never raises: a fact of another version adds what can be read of it."""
+        """Return what a fact adds. Never raises: of a fact of another version, count what can be read."""
         counts: Counts = Counter()
         try:
             for measure, amount in self.counts(data):
@@ -123,7 +123,7 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     if _had_people(data):
         yield ("people",), 1
         yield ("turns", str(bucket_of(data.get("turns", 1) - 1))), 1
-    # Of waits and costs no more than an overview tells: one Query is enough for it.
+    # Only what the overview needs of waits and costs, so that it takes a single Query.
     for seconds in data.get("answers", ()):
         yield ("answered", str(bucket_of(seconds))), 1
     for kind, count in _tokens(data):
@@ -186,7 +186,7 @@ def _tokens(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield kind, tokens[kind]
     rest = tokens.get("total", 0) - tokens.get("prompt", 0) - tokens.get("completion", 0)
     if rest > 0:
-        # Of some answers only the total is known; what it cost is not.
+        # Some answers only have a total, which has no price.
         yield "unpriced", rest
 
 

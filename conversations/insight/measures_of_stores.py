@@ -1,6 +1,6 @@
 """What is counted of a fact of the other stores: threads, chats, the middleware, tenants. See `measures`.
 
-Each yields measures with how much a fact adds to them; docs/insight.md says what they mean.
+Each function yields measures and the amount that a fact adds to them; docs/insight.md explains their meaning.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ MODEL_MEASURES = ("answers", "prompt", "completion", "cached", "unpriced")
 
 
 def thread_feedback(data: Mapping[str, Any]) -> Counted:
-    """What readers thought of answers, with and without sources, and by the hosts of these."""
+    """Count the ratings of answers, with and without sources, and by the hosts of the sources."""
     yield ("threads",), 1
     totals = _of_days(data)
     if any(totals[each] for each in ("up", "down", "unclear")):
@@ -38,7 +38,7 @@ def thread_feedback(data: Mapping[str, Any]) -> Counted:
 
 
 def thread_usage(data: Mapping[str, Any]) -> Counted:
-    """Messages, why answers ended, and what they took, by model."""
+    """Count messages, why answers ended, and the tokens they used, by model."""
     yield ("threads",), 1
     for name, count in _of_days(data).items():
         what, *rest = name.split("|")
@@ -47,7 +47,7 @@ def thread_usage(data: Mapping[str, Any]) -> Counted:
         elif what == "stop":
             yield ("stop", *rest), count
         elif what in MODEL_MEASURES:
-            # As of conversations: model, then project, which threads have none of.
+            # Same shape as for conversations: model, then project, which threads do not have.
             yield (what, *rest, ""), count
 
 
@@ -62,7 +62,7 @@ def _of_days(data: Mapping[str, Any]) -> Counter[str]:
 
 
 def chat_outcomes(data: Mapping[str, Any]) -> Counted:
-    """How sessions ended, how long they were, and whether all that could be sent was."""
+    """Count how sessions ended, how long they were, and whether their quota was used up."""
     yield ("sessions",), 1
     yield ("ended", data.get("how", UNKNOWN)), 1
     if data.get("user"):
@@ -76,7 +76,7 @@ def chat_outcomes(data: Mapping[str, Any]) -> Counted:
 
 
 def chat_usage(data: Mapping[str, Any]) -> Counted:
-    """Messages by who wrote them, images, and answers by model."""
+    """Count messages by author, images, and answers by model."""
     yield ("sessions",), 1
     yield from _messages(data)
     if data.get("images"):
@@ -96,7 +96,7 @@ def _messages(data: Mapping[str, Any]) -> Counted:
 
 
 def middleware_actions(data: Mapping[str, Any]) -> Counted:
-    """What was done, with what outcome, and why it failed."""
+    """Count actions by outcome, and failures by cause."""
     if "done" in data:
         yield ("conversations",), 1
     for name, count in data.get("done", {}).items():
@@ -106,7 +106,7 @@ def middleware_actions(data: Mapping[str, Any]) -> Counted:
 
 
 def middleware_events(data: Mapping[str, Any]) -> Counted:
-    """Events by mode and intent, those that came again, and those that a kill switch held back."""
+    """Count events by mode and intent, repeated events, and those that a kill switch held back."""
     if "events" in data:
         yield ("conversations",), 1
     for words in data.get("events", {}).values():
@@ -118,7 +118,7 @@ def middleware_events(data: Mapping[str, Any]) -> Counted:
 
 
 def middleware_flows(data: Mapping[str, Any]) -> Counted:
-    """Flows that stalled for more than a day, and which of these went on later."""
+    """Count flows that stalled for more than a day, and those of them that went on later."""
     if "since" in data:
         yield ("stalled", data.get("flow", UNKNOWN)), 1
         if data.get("on"):
@@ -129,7 +129,7 @@ def middleware_flows(data: Mapping[str, Any]) -> Counted:
 
 
 def tenant_usage(data: Mapping[str, Any]) -> Counted:
-    """Messages of a tenant's conversations, and what it may send."""
+    """Count the messages of a tenant's conversations, and its message limit."""
     if data.get("limit"):
         yield ("limit",), data["limit"]
         return

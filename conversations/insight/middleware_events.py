@@ -1,8 +1,8 @@
-"""The facts of the events that the middleware processed (table A): one for each day of a conversation's.
+"""The facts of the events that the middleware processed (table A): one per conversation and day.
 
-What their `data` hold: `events`: by a pseudonym of each, in words: its mode, its intent, then `safe` (safe mode was
-on), `off` (automation was disabled) and `again` (it came again, and was stopped); `expires`. Records go sooner than
-facts: what was known of them is kept, and joined with what is there.
+The fields of `data`: `events`: for each event, by pseudonym, a string of words: its mode, its intent, then `safe` (safe
+mode was on), `off` (automation was disabled) and `again` (it was delivered again and stopped); `expires`. Records
+expire sooner than facts, so what was known of expired ones is merged with the present ones.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ READ = (
     *("event_id", "conversation_id", "created_at", "received_at", "last_processed_at", "expires_at", "mode", "intent"),
     *("safe_mode", "automation_enabled", "attempts"),
 )
-# Of a conversation in a day; beyond it events are not told.
+# The most events counted for a conversation and day.
 MOST_EVENTS = 3_000
-# A message is brought again after a minute or more; what is done about it the first time takes seconds.
+# A message is redelivered after a minute or more; the first attempt takes seconds.
 AGAIN_AFTER = timedelta(minutes=1)
 
 Raw = dict[str, dict[str, Any]]
@@ -37,7 +37,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class EventsSubject(OfConversation):
-    """Events of a conversation; `event_ids` by their days. `records` are what is stored of them, once read."""
+    """Events of a conversation; `event_ids` by their days. `records` are the stored ones, once read."""
 
     event_ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
     records: tuple[IdempotencyRecord, ...] = ()
@@ -45,11 +45,11 @@ class EventsSubject(OfConversation):
     part = EVENTS
 
     def places(self) -> list[Place]:
-        """One for each day."""
+        """Return one place for each day."""
         return self.places_on(*self.event_ids)
 
     def read(self) -> Self | None:
-        """A BatchGetItem for a hundred of them."""
+        """Read the records that have not expired; None if there are none. One BatchGetItem per hundred."""
         keys = [{"event_id": each} for ids in self.event_ids.values() for each in ids]
         found = [IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", keys, consistent=True)]
         now = clock.now()
@@ -57,7 +57,7 @@ class EventsSubject(OfConversation):
         return replace(self, records=kept) if kept else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One for each day: what was known, and these."""
+        """Return one fact for each day: what was known, merged with the records."""
         found = []
         for (day, fact_id), before in known.items():
             events = dict((before or {}).get("events", {}))
@@ -72,13 +72,13 @@ class EventsSubject(OfConversation):
         return found
 
     def way_back(self) -> WayBack:
-        """The id of the conversation."""
+        """Return the link to the conversation's id."""
         expires = latest_expiry([each.plain("expires_at") for each in self.records])
         return WayBack(self.pseudonym, (self.conversation_id,), expires)
 
 
 def events_in(items: list[Raw]) -> Iterator[EventsSubject]:
-    """The conversations of which a page of the events has the middleware's."""
+    """Yield the conversations that have events of the middleware in a page of events."""
     now = clock.now()
     found: dict[str, list[IdempotencyRecord]] = {}
     for record in map(IdempotencyRecord.from_raw_data, items):
@@ -98,7 +98,7 @@ def events_in(items: list[Raw]) -> Iterator[EventsSubject]:
 
 
 def _conversation_of(record: IdempotencyRecord) -> str:
-    """The conversation that a record names, else its key; the key itself where neither does."""
+    """Return the conversation that a record or its key names; the key itself if neither does."""
     event_id, named = str(record.plain("event_id")), record.plain("conversation_id")
     if isinstance(named, str) and named:
         return named
@@ -114,7 +114,7 @@ def _words_of(record: IdempotencyRecord) -> str:
 
 
 def _came_again(record: IdempotencyRecord) -> bool:
-    """Whether an event was processed once more later: then its record stopped it."""
+    """Return whether an event was delivered again later, and stopped by its record."""
     if (whole_number(record.plain("attempts")) or 0) > 1:
         return True
     first, last = (clock.parse_instant(record.plain(name)) for name in ("created_at", "last_processed_at"))

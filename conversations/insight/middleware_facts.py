@@ -1,7 +1,7 @@
 """The facts of what the middleware did about a conversation: one for each day of its entries in the trail (table C).
 
-What their `data` hold: `done`: how many entries, by `ACTION|OUTCOME`; `failed`: of these, how many by `ACTION|CAUSE`;
-`expires`. A day of which entries are gone by now keeps what was known of it.
+The fields of `data`: `done`: number of entries, by `ACTION|OUTCOME`; `failed`: number of failed ones, by
+`ACTION|CAUSE`; `expires`. A day that has lost entries since keeps its previous fact.
 """
 
 import re
@@ -22,9 +22,9 @@ from conversations.insight.words import code_of
 
 ACTIONS = "actions"
 READ = ("conversation_id", "ts_action_id", "action_type", "result", "actor", "company_id", "expires_at")
-# A page of a trail is 1 MB; of longer ones the latest entries are counted.
+# A page of a trail is 1 MB; only the latest entries of longer ones are counted.
 PAGES = 20
-# The first kind whose words occur is the cause.
+# The cause is the first one whose pattern matches.
 _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (cause, re.compile(words, re.IGNORECASE))
     for cause, words in (
@@ -43,7 +43,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class TrailSubject(OfConversation):
-    """The entries of some days of a conversation's trail; `entries` are all of the trail's, once they were read."""
+    """The entries of some days of a conversation's trail; `entries` are those of the whole trail, once read."""
 
     days: frozenset[str] = frozenset()
     entries: tuple[AuditEntry, ...] = ()
@@ -51,11 +51,11 @@ class TrailSubject(OfConversation):
     part = ACTIONS
 
     def places(self) -> list[Place]:
-        """One for each day."""
+        """Return one place for each day."""
         return self.places_on(*self.days)
 
     def read(self) -> Self | None:
-        """A Query for each MB of the trail."""
+        """Read the entries that have not expired; None if there are none. A Query for each MB of the trail."""
         now, found = clock.now(), list[AuditEntry]()
         start = None
         for _ in range(PAGES):
@@ -75,7 +75,7 @@ class TrailSubject(OfConversation):
         return replace(self, entries=tuple(found)) if found else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One for each day; where entries have gone, what was known of it."""
+        """Return one fact for each day; the previous one if entries have expired since."""
         by_day: dict[str, list[AuditEntry]] = {}
         for entry in self.entries:
             by_day.setdefault(_day_of_entry(entry), []).append(entry)
@@ -97,13 +97,13 @@ class TrailSubject(OfConversation):
         return found
 
     def way_back(self) -> WayBack:
-        """The id of the conversation."""
+        """Return the link to the conversation's id."""
         expires = latest_expiry([each.plain("expires_at") for each in self.entries])
         return WayBack(self.pseudonym, (self.conversation_id,), expires)
 
 
 def trails_in(items: list[Raw]) -> Iterator[TrailSubject]:
-    """The conversations of which a page of the trail has the middleware's entries."""
+    """Yield the conversations that have entries of the middleware in a page of the trail."""
     now = clock.now()
     found: dict[str, list[AuditEntry]] = {}
     for entry in map(AuditEntry.from_raw_data, items):
@@ -121,7 +121,7 @@ def trails_in(items: list[Raw]) -> Iterator[TrailSubject]:
 
 
 def cause_of(result: Any) -> str:
-    """Why something failed, in one of a few kinds or by the code that the result has; else `other`."""
+    """Return why something failed: one of a few kinds, or the code in the result, or `other`."""
     reason = reason_of(result)
     found = next((cause for cause, pattern in _CAUSES if pattern.search(reason[:2_000])), "")
     return found or code_of(reason).lower()

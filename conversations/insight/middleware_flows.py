@@ -1,6 +1,6 @@
-"""The facts of flows that stalled (table B): the middleware asked for something, and has waited for more than a day.
+"""The facts of flows that stalled (table B): the customer has not answered the middleware for more than a day.
 
-One for each, on the day on which it asked. What their `data` hold: `flow`: what was asked for; `since`: when; `on`: the
+One for each flow, on the day it asked. The fields of `data`: `flow`: what was asked for; `since`: when; `on`: the
 conversation went on later; `expires`.
 """
 
@@ -27,7 +27,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class FlowSubject(OfConversation):
-    """What a conversation waits for. `asked`: None for nothing, or for no more than a day."""
+    """The flow that a conversation waits for. `asked` is None if there is none, or if it is at most a day old."""
 
     flow: str = ""
     asked: datetime | None = None
@@ -36,7 +36,7 @@ class FlowSubject(OfConversation):
     part = FLOW
 
     def places(self) -> list[Place]:
-        """Of the flow that stalled last, as far as was known, and of this one."""
+        """Return the places of the previous stalled flow, if known, and of this one."""
         last = read_place(FactKind.MIDDLEWARE, self._last)
         places = [] if last is None else [(last, f"{self.pseudonym}#{FLOW}")]
         if self.asked is not None:
@@ -44,7 +44,7 @@ class FlowSubject(OfConversation):
         return list(dict.fromkeys(places))
 
     def read(self) -> Self | None:
-        """One GetItem. The state may be gone: then nothing is known of how it went on."""
+        """Read the state with one GetItem. None if it is gone: then it is unknown how the flow went on."""
         try:
             state = ConversationState.get(self.conversation_id, consistent_read=True)
         except NotFound:
@@ -54,7 +54,7 @@ class FlowSubject(OfConversation):
         return replace(self, flow=flow, asked=asked, expires=expires) if is_alive(state, clock.now()) else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """This flow, and that the one before it went on."""
+        """Return the fact of this flow, and that of the previous one, marked as having gone on."""
         today = "" if self.asked is None else counted_day(self.asked)
         since = "" if self.asked is None else clock.to_iso(self.asked, "seconds")
         found = []
@@ -66,14 +66,14 @@ class FlowSubject(OfConversation):
         return found
 
     def settle(self) -> None:
-        """Note where this flow's fact is: the state will not tell when the conversation has gone on."""
+        """Note where this flow's fact is: the state no longer names the flow once the conversation has gone on."""
         if self.asked is not None:
             ((place, _),) = self.places_on(counted_day(self.asked))
             if read_place(FactKind.MIDDLEWARE, self._last) != place:
                 write_place(self._last, place)
 
     def way_back(self) -> WayBack:
-        """The id of the conversation."""
+        """Return the link to the conversation's id."""
         return WayBack(self.pseudonym, (self.conversation_id,), self.expires)
 
     @property
@@ -82,7 +82,7 @@ class FlowSubject(OfConversation):
 
 
 def flows_in(items: list[Raw]) -> Iterator[FlowSubject]:
-    """The conversations of a page of states; what waits is told apart from what has waited for more than a day."""
+    """Yield the conversations of a page of states; their `state` changes when a flow becomes older than a day."""
     now = clock.now()
     for state in map(ConversationState.from_raw_data, items):
         if is_alive(state, now):
@@ -99,7 +99,7 @@ def flows_in(items: list[Raw]) -> Iterator[FlowSubject]:
 
 
 def _stalled(state: ConversationState, now: datetime) -> tuple[str, datetime | None]:
-    """What the customer was asked for, and when, if that is more than a day ago; else nothing."""
+    """Return the flow that the customer was asked about, and when, if more than a day ago; else nothing."""
     pending = state.plain("pending_flow")
     if pending in (None, "", [], {}):
         return "", None

@@ -1,8 +1,8 @@
-"""What facts of the middleware have in common: whose they are, and what is of the middleware.
+"""What the facts of the middleware have in common: whose they are, and which items count.
 
-Entries and records of the console tell of people, and are none of the middleware's. Facts are their company's, where an
-entry or the conversation names one: once it is known, for good. `expires` is when the last of it goes, in epoch
-seconds. Schema middleware-state-idempotency-audit.
+Entries and records written by the console are about people, and do not count as the middleware's. Facts belong to the
+company that an entry or the conversation names; once known, this never changes. `expires` is when the last of the items
+expires, in epoch seconds. Schema middleware-state-idempotency-audit.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,32 +21,32 @@ ABOUT = "middleware"
 
 @dataclass
 class OfConversation(FactSubject):
-    """Something of a conversation, of which the middleware knows the id alone. `named`: companies that it names."""
+    """A subject known only by its conversation's id. `named`: the companies that its items name."""
 
     conversation_id: str
     named: frozenset[str] = field(default=frozenset(), kw_only=True, compare=False)
-    # Once it is known.
+    # Set once known.
     company: str = field(default="", kw_only=True, compare=False)
 
     part = ""
 
     def places_on(self, *days: str) -> list[Place]:
-        """Where its facts of these days are."""
+        """Return the places of its facts on these days."""
         owner, fact_id = self._owner(), f"{self.pseudonym}#{self.part}"
         return [(FactDay(FactKind.MIDDLEWARE, owner, day), fact_id) for day in sorted(days)]
 
     def moved_from(self, place: Place) -> Place | None:
-        """Before the conversation's company was known, facts were nobody's."""
+        """Return the place without an owner, where a fact was stored before the conversation's company was known."""
         day, fact_id = place
         return (replace(day, owner=""), fact_id) if day.owner else None
 
     @property
     def pseudonym(self) -> str:
-        """The conversation's."""
+        """The pseudonym of the conversation."""
         return pseudonym_of(ABOUT, self.conversation_id)
 
     def _owner(self) -> str:
-        """The company whose the conversation is, "" where nothing tells. At most a GetItem, a Query and a PutItem."""
+        """Return the conversation's company; "" if unknown. At most a GetItem, a Query and a PutItem."""
         if not self.company:
             found = settled_place(FactKind.MIDDLEWARE, self.pseudonym, self._found_owner)
             self.company = found.owner if found is not None else ""
@@ -58,5 +58,5 @@ class OfConversation(FactSubject):
 
 
 def is_alive(item: ForeignModel, now: datetime) -> bool:
-    """Whether an item has not expired."""
+    """Return whether an item has not expired."""
     return not clock.is_expired(item.plain("expires_at"), now)

@@ -1,6 +1,6 @@
-"""Where the facts of something are, once and for all, and who has any: sources forget when it began and whose it was.
+"""The permanent places of facts, and the owners that have any: sources forget when something began and whose it was.
 
-- `pk = PLACE#{kind}#{pseudonym}`, `sk = PLACE`: its owner and day, as far as these are settled;
+- `pk = PLACE#{kind}#{pseudonym}`, `sk = PLACE`: its owner and day, once settled;
 - `pk = OWNERS#{kind}`, `sk = OWNER#{owner}`: an owner with facts of a kind.
 """
 
@@ -17,14 +17,14 @@ from console.store.connection import call
 from conversations.insight.facts import FactDay, FactKind, escaped, query_pages
 
 _PLACE, _OWNER = "PLACE", "OWNER#"
-# An owner is noted again so often, so that it is kept for as long as its facts.
+# Owners are noted again this often, so that they do not expire before their facts.
 NOTED_SECONDS = 86_400
 
 
 def settled_place(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | None]) -> FactDay | None:
-    """Return where the facts of something are: where they were put first; `find` says where to put them.
+    """Return where the facts of something are stored; on first use, store the place that `find` returns.
 
-    None where it finds nothing. Strongly consistent. Raises the store's errors.
+    None if `find` returns None. Strongly consistent. Raises the store's errors.
     """
     if (known := read_place(kind, pseudonym)) is not None:
         return known
@@ -33,20 +33,20 @@ def settled_place(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | N
     try:
         _put(pseudonym, found, ConditionExpression="attribute_not_exists(pk)")
     except ConditionFailed:
-        # Another was faster. Its place is the one.
+        # Another process settled it first: use its place.
         return read_place(kind, pseudonym) or found
     return found
 
 
 def read_place(kind: FactKind, pseudonym: str) -> FactDay | None:
-    """Read where the facts of something are; None where that is not settled. One GetItem."""
+    """Return where the facts of something are stored; None if not settled. One GetItem, strongly consistent."""
     key = {"pk": {"S": f"PLACE#{kind}#{pseudonym}"}, "sk": {"S": _PLACE}}
     item = call("GetItem", TableName=table_name("INSIGHT"), Key=key, ConsistentRead=True).get("Item")
     return FactDay(kind, item["owner"]["S"], item["day"]["S"]) if item else None
 
 
 def write_place(pseudonym: str, place: FactDay) -> None:
-    """Note another place. Raises the store's errors."""
+    """Replace the place of the facts of something. Raises the store's errors."""
     _put(pseudonym, place)
 
 
@@ -63,9 +63,9 @@ def note_owner(kind: FactKind, owner: str) -> bool:
 
 
 def owners_of(kind: FactKind) -> list[str]:
-    """Return the ids of all owners with facts of a kind, "" among them where some are nobody's; not of conversations.
+    """Return the ids of all owners with facts of a kind, "" for facts without an owner; not for conversations.
 
-    One Query for some 10,000 of them. Raises the store's errors.
+    One Query per 10,000 or so. Raises the store's errors.
     """
     return [unquote(item["sk"]["S"].removeprefix(_OWNER)) for items in query_pages(f"OWNERS#{kind}") for item in items]
 

@@ -1,8 +1,7 @@
-"""What an AI model's tokens cost in US dollars: prices of the library genai-prices, and those of INSIGHT_PRICES.
+"""The cost of an AI model's tokens in US dollars: prices of the library genai-prices, and those of INSIGHT_PRICES.
 
-The library's prices come with its package, so a newer version brings newer ones. Nothing is fetched. It knows models by
-the names that their providers give them; the deployments of a company have names of their own, which INSIGHT_PRICES
-can price.
+The library's prices are part of its package and change with its version. Nothing is fetched. It knows models by their
+providers' names for them; a company's deployments have names of their own, which INSIGHT_PRICES can price.
 """
 
 import json
@@ -19,17 +18,17 @@ from genai_prices.data import providers
 from genai_prices.data_snapshot import find_provider_by_id
 from genai_prices.types import ModelInfo, Provider, TieredPrices
 
-# No name of a model is longer. Others wrote the names, so none is looked for at length.
+# No model has a longer name. Names are untrusted input, so longer ones are never looked up.
 LONGEST_NAME = 200
-# Prices remembered by a process, each of a model and a day.
+# Prices cached by a process, each of a model and a day.
 REMEMBERED = 4096
-# Where a price depends on the hour, that of noon counts for the whole day.
+# If a price depends on the time of day, the price at noon applies to the whole day.
 _NOON = time(12, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How many tokens a model read and wrote. `cached` are those of `input` that it read from its cache."""
+    """The number of tokens a model read and wrote. `cached` are those of `input` read from its cache."""
 
     input: int = 0
     output: int = 0
@@ -57,16 +56,15 @@ class TokenPrice:
 def cost(model: str, tokens: Tokens, day: date) -> Decimal | None:
     """Return what tokens cost on a day, in US dollars; None for a model without a known price. Never raises.
 
-    The price is that of tokens alone, not of requests, searches or pictures. Where it rises with the length of a
-    prompt, the base price counts, because sums of many prompts do not tell how long each was: that is the least it can
-    have cost.
+    Covers tokens only, not requests, searches or images. Where the price rises with the length of a prompt, the base
+    price is used, as sums do not contain the length of each prompt: the result is the least it can have cost.
     """
     price = price_of(model, day)
     return None if price is None else price.of(tokens)
 
 
 def price_of(model: str, day: date) -> TokenPrice | None:
-    """Return the price of a model's tokens on a day: of INSIGHT_PRICES first, then the library's; None for neither."""
+    """Return the price of a model's tokens on a day: from INSIGHT_PRICES, else from the library; None for neither."""
     return _price_of(model[: LONGEST_NAME + 1].strip().lower(), day, settings.INSIGHT_PRICES)
 
 
@@ -89,17 +87,17 @@ def _listed_price(name: str, day: date) -> TokenPrice | None:
     listed = found.get_prices(datetime.combine(day, _NOON))
     read, written, cached = (_base(each) for each in (listed.input_mtok, listed.output_mtok, listed.cache_read_mtok))
     if read is None:
-        # Of pictures, speech or requests, not of tokens.
+        # A price of images, speech or requests, not of tokens.
         return None
     return TokenPrice(read, written or Decimal(0), read if cached is None else cached)
 
 
 def _models_named(name: str) -> Iterator[ModelInfo]:
-    """The models that a name can mean, likeliest first.
+    """Yield the models that a name can mean, likeliest first.
 
-    Names come alone (`gpt-4o-mini`), behind a provider (`openai/gpt-4o`, `azure/gpt-4o`), and as Amazon Bedrock has
-    them (`eu.anthropic.claude-3-haiku-20240307-v1:0`, or such an id at the end of an ARN). The library's own look-up by
-    name keeps every name that it was ever asked for, so the providers are asked one by one.
+    Names are plain (`gpt-4o-mini`), prefixed with a provider (`openai/gpt-4o`, `azure/gpt-4o`), or Amazon Bedrock ids
+    (`eu.anthropic.claude-3-haiku-20240307-v1:0`, or such an id at the end of an ARN). Ask providers one by one: the
+    library's own look-up by name caches every name forever.
     """
     given, slash, bare = name.rpartition("/")
     bedrock = find_provider_by_id(providers, "aws")
@@ -115,7 +113,7 @@ def _models_named(name: str) -> Iterator[ModelInfo]:
 
 
 def _maker_of(name: str) -> Provider | None:
-    """The provider whose names look like this one."""
+    """Return the provider whose naming pattern matches."""
     return next((each for each in providers if each.model_match is not None and each.model_match.is_match(name)), None)
 
 
@@ -128,19 +126,19 @@ def _base(price: Decimal | TieredPrices | None) -> Decimal | None:
 
 @dataclass(frozen=True, slots=True)
 class PriceOverride:
-    """A price from a day on, for one model or, with `*` at the end, all whose names begin so."""
+    """A price from a day on, for one model or, with `*` at the end, all models with that prefix."""
 
     model: str
     since: date
     price: TokenPrice
 
     def holds_for(self, name: str, day: date) -> bool:
-        """Whether it is the price of a model on a day."""
+        """Return whether this price applies to a model on a day."""
         is_meant = name.startswith(self.model[:-1]) if self.model.endswith("*") else name == self.model
         return is_meant and self.since <= day
 
     def rank(self) -> tuple[date, bool, int]:
-        """Of several that hold, the greatest counts: the latest, then the one that names the model most closely."""
+        """Return a sort key: of several prices that apply, the greatest wins: the latest, then the most specific."""
         return self.since, not self.model.endswith("*"), len(self.model)
 
 
@@ -149,12 +147,12 @@ _REQUIRED, _OPTIONAL = ("model", "from", "input", "output"), ("cached",)
 
 @lru_cache(maxsize=4)
 def own_prices(text: str) -> tuple[PriceOverride, ...]:
-    """Read INSIGHT_PRICES. Raises `ImproperlyConfigured`, saying which entry is wrong and why."""
+    """Read INSIGHT_PRICES. Raises `ImproperlyConfigured`, naming the wrong entry and the reason."""
     return tuple(_own_price(where, entry) for where, entry in _entries(text))
 
 
 def problems_of_prices(text: str) -> Iterator[str]:
-    """Say what is wrong with INSIGHT_PRICES: of each entry, why it cannot be read."""
+    """Yield every problem of INSIGHT_PRICES: for each unreadable entry, the reason."""
     try:
         entries = _entries(text)
     except ImproperlyConfigured as error:
@@ -168,7 +166,7 @@ def problems_of_prices(text: str) -> Iterator[str]:
 
 
 def _entries(text: str) -> list[tuple[str, Any]]:
-    """The entries, each with where it stands."""
+    """Return the entries, each with its position as text."""
     try:
         entries = json.loads(text, parse_float=Decimal) if text.strip() else []
     except (ValueError, RecursionError) as error:
@@ -199,7 +197,7 @@ def _own_price(where: str, entry: Any) -> PriceOverride:
 
 
 def _dollars(where: str, name: str, value: Any) -> Decimal:
-    """Dollars for a million tokens."""
+    """Read a price in dollars for a million tokens."""
     try:
         amount = Decimal(value.strip() if isinstance(value, str) else value) if not isinstance(value, bool) else None
     except (InvalidOperation, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A period of Insight, and its numbers: the sums of a topic by day, and of the period before."""
+"""A period of Insight and its numbers: the sums of a topic by day, for it and for the period before."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from conversations.insight.sums import DaySums, Slice, added, read_sums
 
 DAY = timedelta(days=1)
 MOST_DAYS = 366
-# A chart by day, or by week, of no more days than these.
+# The longest periods that charts show by day and by week.
 MOST_BY_DAY, MOST_BY_WEEK = 35, 200
-# Owners that are read at once where all are asked for.
+# The most owners read for a query about all of them.
 MOST_OWNERS = 25
 
 
@@ -30,16 +30,16 @@ class InsightPeriod:
 
     @property
     def length(self) -> int:
-        """How many days."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
     @property
     def before(self) -> "InsightPeriod":
-        """The days before it, as many."""
+        """The period of the same length before it."""
         return InsightPeriod(self.first - DAY * self.length, self.first - DAY)
 
     def steps(self) -> "list[InsightPeriod]":
-        """The parts that a chart shows: days, weeks from Monday where these are many, months where weeks are."""
+        """Return the steps of a chart: days, or weeks from Monday for longer periods, or months for the longest."""
         if self.length <= MOST_BY_DAY:
             return [
                 InsightPeriod(self.first + DAY * number, self.first + DAY * number) for number in range(self.length)
@@ -61,13 +61,13 @@ class InsightPeriod:
 
     @property
     def short(self) -> str:
-        """Its first day, as it stands below an axis."""
+        """The first day, as a label of a chart's axis."""
         return f"{self.first.day} {self.first:%b}"
 
 
 @dataclass(frozen=True, slots=True)
 class InsightQuery:
-    """What is asked for: the facts of these owners, of a slice, in a period; `compare` with the period before."""
+    """A query for the facts of these owners, of a slice, in a period; `compare` with the period before."""
 
     owners: Sequence[str]
     where: Slice
@@ -76,13 +76,13 @@ class InsightQuery:
 
     @property
     def left_out(self) -> int:
-        """Owners that are too many to be read at once."""
+        """The number of owners that are left out because there are too many."""
         return max(0, len(self.owners) - MOST_OWNERS)
 
 
 @dataclass(frozen=True)
 class StepNumbers:
-    """The sums of one step of a period: of each of its days as packed, one of each owner."""
+    """The sums of one step of a period: the packed sums of each day, one for each owner."""
 
     period: InsightPeriod
     days: tuple[tuple[date, tuple[str | bytes, ...]], ...] = ()
@@ -95,9 +95,9 @@ class StepNumbers:
 
 @dataclass(frozen=True)
 class TopicNumbers:
-    """The sums of one topic, by the steps of a period, oldest first; `earlier`: of the period before, if asked for.
+    """The sums of one topic by the steps of a period, oldest first; `earlier`: those of the period before, if wanted.
 
-    `at` is when the oldest of the latest sums was made, as far as is known.
+    `at` is when the oldest of the latest day's sums was made, if known.
     """
 
     steps: Sequence[StepNumbers] = ()
@@ -106,32 +106,32 @@ class TopicNumbers:
 
     @cached_property
     def total(self) -> Counts:
-        """What the period adds up to."""
+        """The total counts of the period."""
         return _total(self.steps)
 
     @cached_property
     def before(self) -> Counts | None:
-        """What the period before adds up to; None where that is not asked for."""
+        """The total counts of the period before; None if it is not compared."""
         return None if self.earlier is None else _total(self.earlier)
 
     def amount(self, *pattern: str) -> int:
-        """What the period adds up to of the measures that match."""
+        """Return the period's sum of the measures that match a pattern."""
         return amount_of(self.total, pattern)
 
     def amount_before(self, *pattern: str) -> int | None:
-        """As `amount`, of the period before; None where that is not asked for."""
+        """Return the `amount` of the period before; None if it is not compared."""
         return None if self.before is None else amount_of(self.before, pattern)
 
     def quantile(self, measure: str, share: float) -> float | None:
-        """The value of a measure in buckets that so large a share does not exceed."""
+        """Return the value of a measure in buckets that this share does not exceed."""
         return quantile_of(self.total, measure, share)
 
     def quantile_before(self, measure: str, share: float) -> float | None:
-        """As `quantile`, of the period before."""
+        """Return the `quantile` of the period before; None if it is not compared."""
         return None if self.before is None else quantile_of(self.before, measure, share)
 
     def parts(self, name: str, *positions: int) -> Counter[tuple[str, ...]]:
-        """Sum a measure up by some of its parts (1 is the first behind its name)."""
+        """Sum up a measure by some of its parts (1 is the first after its name)."""
         found: Counter[tuple[str, ...]] = Counter()
         for measure, count in self.total.items():
             if measure[0] == name:
@@ -140,7 +140,7 @@ class TopicNumbers:
 
 
 def quantile_of(counts: Mapping[Measure, int], name: str, share: float) -> float | None:
-    """A quantile of a measure in buckets."""
+    """Return a quantile of a measure in buckets."""
     buckets = {int(measure[1]): count for measure, count in counts.items() if measure[0] == name}
     return quantile(buckets, share)
 

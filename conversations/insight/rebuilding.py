@@ -1,7 +1,7 @@
-"""Writing all facts anew: for what was there before Insight was, and after the way they are made has changed.
+"""Writing all facts again: for items that are older than Insight, and after a change in how facts are made.
 
-Walks over the tables, for the command only, and may run beside the indexer, be broken off and be run again: it writes
-facts as the indexer does.
+Used by the management command only. It scans the tables, and may run alongside the indexer, be interrupted and be run
+again: it writes facts in the same way as the indexer.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ READ_ITEMS, WRITTEN, FAILED = "read", "written", "failed"
 
 
 def rebuild_conversations(trying: Trying = once) -> Iterator[Counter[str]]:
-    """Write the facts of every conversation, a page of the table at a time. Raises the store's errors for a page."""
+    """Write the facts of every conversation, one page of the table at a time. Raises the store's errors for a page."""
     start: Raw | None = None
     while True:
         items, start = trying(partial(read_page, "CONVERSATIONS", READ, start))
@@ -34,7 +34,7 @@ def _kept(items: list[Raw]) -> WorkCounts:
 
 
 def rebuild_store(kind: FactKind, trying: Trying = once) -> Iterator[Counter[str]]:
-    """Write the facts of another store, a page at a time. Raises the store's errors for a page."""
+    """Write the facts of another store, one page at a time. Raises the store's errors for a page."""
     for done in walk_all(kind, trying):
         yield _named(done)
 
@@ -44,6 +44,6 @@ def _named(done: WorkCounts) -> Counter[str]:
 
 
 def roll_all() -> Iterator[Rolled]:
-    """Sum up every day that has changed, at once."""
+    """Sum up every changed day now; yield each result."""
     for changed in changed_days():
         yield roll(changed.day)

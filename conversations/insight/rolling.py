@@ -1,7 +1,7 @@
-"""Summing days up: all facts of a day are read and added anew, and the sums replaced.
+"""Summing up days: all facts of a day are read and added up again, and the sums replaced.
 
-`pk = DAYS#{kind}#{owner}`, `sk = {day}` holds how often that was begun, and every row that the day has ever had. Who
-began later has read later; the rows of who began earlier do not replace theirs.
+`pk = DAYS#{kind}#{owner}`, `sk = {day}` stores an epoch, which counts how often summing up was begun, and every row
+that the day has ever had. A higher epoch means a later read, so rows of an earlier one never replace those of a later.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from conversations.insight.facts import FactDay, changed_days, escaped, expiry, 
 from conversations.insight.measures import TOPICS, Counts, Topic
 from conversations.insight.sums import Slice, write_sums
 
-# Sums of a day are not older than this, or than so many times as long as it takes to make them.
+# A day is summed up again after this time, or after this multiple of the time that it took, if longer.
 EVERY, SHARE = timedelta(minutes=1), 30
 _WRITTEN_AT_ONCE = 8
 TRIES = 5
@@ -28,7 +28,7 @@ TOO_BUSY = "This day is summed up by others all the time."
 
 @dataclass(frozen=True, slots=True)
 class Rolled:
-    """A day that was summed up: how many facts it has, when that began, and how long it took."""
+    """A day that was summed up: its number of facts, when summing up began, and how long it took."""
 
     day: FactDay
     facts: int
@@ -37,7 +37,7 @@ class Rolled:
 
 
 def roll(day: FactDay) -> Rolled:
-    """Sum a day up. May be done by several at once. Raises the store's errors."""
+    """Sum up a day. Safe to run concurrently. Raises the store's errors, and `Throttled` after `TRIES` lost races."""
     for _ in range(TRIES):
         begun = clock.now()
         epoch, known = _begin(day)
@@ -57,7 +57,7 @@ def roll(day: FactDay) -> Rolled:
 
 
 def _added_up(day: FactDay) -> tuple[dict[tuple[Topic, Slice], Counts], int]:
-    """The sums of all facts of a day, by topic and slice, and the number of facts."""
+    """Return the sums of all facts of a day, by topic and slice, and the number of facts."""
     sums: dict[tuple[Topic, Slice], Counts] = defaultdict(Counter)
     number = 0
     for facts in facts_of(day, consistent=True):
@@ -72,7 +72,7 @@ def _added_up(day: FactDay) -> tuple[dict[tuple[Topic, Slice], Counts], int]:
 
 
 def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
-    """Sum up what has changed, but what was just summed up; `rolled_at` remembers that.
+    """Sum up the changed days, except those just summed up; `rolled_at` remembers these between calls.
 
     Raises the store's errors.
     """
@@ -88,7 +88,7 @@ def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
 
 
 def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
-    """Begin to sum a day up: a number higher than any before, and the rows that it has had."""
+    """Begin to sum up a day; return an epoch higher than any before, and the rows that the day has had."""
     answer = call(
         "UpdateItem",
         TableName=table_name("INSIGHT"),
@@ -102,7 +102,7 @@ def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
 
 
 def _remember(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> bool:
-    """Note rows before they are written; False where somebody has begun since, who does not know of them."""
+    """Note rows before they are written; False if another process, which does not know them, has begun since."""
     new = {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}
     try:
         call(

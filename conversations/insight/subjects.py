@@ -1,8 +1,9 @@
-"""What facts of the other stores are of, and how they are kept: written anew from the source, as it is then.
+"""The subjects of facts of the other stores, and how these are written: always made from the current source.
 
-A walk (`walking`) brings *subjects*: a thread, a session, what the middleware did about a conversation. The facts of
-one are read first, then its source, strongly consistent; they are written unless others came in between. So everything
-may be done twice, late, in any order, and by several at once, as with the facts of conversations (`writing`).
+A walk (`walking`) finds *subjects*: a thread, a session, what the middleware did about a conversation. Its facts are
+read first, then its source, strongly consistent; they are written unless somebody else changed them in between.
+Everything may therefore happen twice, late, in any order and concurrently, as with the facts of conversations
+(`writing`).
 """
 
 from abc import ABC, abstractmethod
@@ -31,18 +32,18 @@ from conversations.insight.places import note_owner
 
 TRIES = 5
 TOO_BUSY = "These facts change too fast to be written."
-# Writers use the ends of the calendar for "never".
+# Writers use extreme dates for "never".
 _SANE = timedelta(days=36_500)
 
-# Where a fact is: its day, and its id there.
+# The position of a fact: its day, and its id in that day.
 Place = tuple[FactDay, str]
-# The facts of a subject so far, None where there is none yet.
+# The facts of a subject so far; None where there is none yet.
 KnownFacts = Mapping[Place, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """What a pseudonym stands for, and until when that is there (epoch seconds; None: for good)."""
+    """The source of a pseudonym, and until when it exists (epoch seconds; None for permanently)."""
 
     pseudonym: str
     parts: tuple[str, ...]
@@ -51,9 +52,10 @@ class WayBack:
 
 @dataclass
 class FactSubject(ABC):
-    """Something of another store, as a walk came by it: perhaps in part, perhaps long ago.
+    """Something of another store, as found by a walk: possibly incomplete or out of date.
 
-    `name` tells it from others of a walk, `state` what was seen of it. All methods raise the store's errors.
+    `name` identifies it among the subjects of a walk, `state` is a hash of what was seen. All methods raise the store's
+    errors.
     """
 
     name: tuple[str, ...] = field(default=(), kw_only=True)
@@ -61,11 +63,11 @@ class FactSubject(ABC):
 
     @abstractmethod
     def places(self) -> list[Place]:
-        """Where its facts are, as far as it is known. Reads as little as it can."""
+        """Return where its facts are stored, if known, with as few reads as possible."""
 
     @abstractmethod
     def read(self) -> Self | None:
-        """Read it as it is now, strongly consistent; None where there is nothing of it."""
+        """Read its current state, strongly consistent; None if nothing of it exists."""
 
     @abstractmethod
     def facts(self, known: KnownFacts) -> list[InsightFact]:
@@ -73,21 +75,21 @@ class FactSubject(ABC):
 
     @abstractmethod
     def way_back(self) -> WayBack:
-        """What its pseudonym stands for."""
+        """Return the source of its pseudonym."""
 
     def moved_from(self, place: Place) -> Place | None:
-        """Where a fact was before its owner was known."""
+        """Return where a fact was stored before its owner was known; None if nowhere."""
         return None
 
     def settle(self) -> None:
-        """Note what is to be known next time, once the facts are written."""
+        """Store what must be known next time, after the facts are written."""
         return
 
 
 def keep(subject: FactSubject, *, again: bool = False) -> bool:
-    """Write the facts of a subject as it is now. Whether any changed; `again`: have its days summed up in any case.
+    """Write the current facts of a subject; return whether any changed. `again`: mark unchanged days as changed, too.
 
-    Raises the store's errors.
+    Raises the store's errors, and `Throttled` after `TRIES` lost races.
     """
     for _ in range(TRIES):
         places = subject.places()
@@ -97,7 +99,7 @@ def keep(subject: FactSubject, *, again: bool = False) -> bool:
         if found is None:
             return False
         if not set(found.places()) <= set(places):
-            # What is to be written is elsewhere: read what is there first.
+            # Its facts belong elsewhere: read the facts stored there first.
             subject = found
             continue
         written = _write(found, seen, moved, again=again)
@@ -109,24 +111,24 @@ def keep(subject: FactSubject, *, again: bool = False) -> bool:
 
 
 def fact_data(**values: Any) -> dict[str, Any]:
-    """The data of a fact: what there is to tell, and how it was made."""
+    """Return the data of a fact: the values that are not empty, and the version of how it was made."""
     return {"v": VERSION} | {name: value for name, value in values.items() if value not in (None, "", 0, [], {}, False)}
 
 
 def counted_day(at: datetime | None) -> str:
-    """The day of a fact: as `day_of`, but for times that no clock told."""
+    """Return the day of a fact: `day_of`, or `UNDATED` for times more than a century away."""
     return UNDATED if at is None or abs(at - clock.now()) > _SANE else day_of(at)
 
 
 def latest_expiry(values: list[Any]) -> int | None:
-    """When the last of some items goes, by their TTL attributes, in epoch seconds; None where one stays for good."""
+    """Return when the last of some items expires, by their TTL attributes, in epoch seconds; None if any never does."""
     ends = [clock.expiry_of(each) for each in values]
     known = [clock.to_epoch(each) for each in ends if each is not None]
     return max(known) if known and len(known) == len(ends) else None
 
 
 def _unowned(subject: FactSubject, seen: Mapping[Place, StoredFact]) -> dict[Place, tuple[Place, StoredFact]]:
-    """What is known of new facts from when their owner was not."""
+    """Return what is stored without an owner of facts that do not exist yet at their owner's place."""
     old = {place: subject.moved_from(place) for place, each in seen.items() if not each.revision}
     found = {place: (before, read_fact(*before)) for place, before in old.items() if before is not None}
     return {place: each for place, each in found.items() if each[1].data is not None}
@@ -139,7 +141,7 @@ def _write(
     *,
     again: bool,
 ) -> bool | None:
-    """Write what changed; None where another was faster."""
+    """Write what changed; None if another writer was faster."""
     known = {place: moved[place][1].data if place in moved else each.data for place, each in seen.items()}
     facts = [each for each in subject.facts(known) if expiry(each.day) > clock.to_epoch(clock.now())]
     if any((known[each.day, each.id] or {}).get("expires", 0) != each.data.get("expires", 0) for each in facts) or any(
@@ -156,7 +158,7 @@ def _write(
                 return None
             changed = True
         elif again:
-            # Whoever wrote it may have died before it was summed up.
+            # The process that wrote it may have died before the day was summed up.
             mark_changed(fact.day)
         if place in moved:
             (day, fact_id), before = moved[place]

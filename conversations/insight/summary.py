@@ -1,6 +1,6 @@
-"""The summary of a company's week: its most important numbers with those of the week before, for a page and a message.
+"""The summary of a company's week: its main numbers and those of the week before, for a page and a notification.
 
-It is made of the sums that the reports are made of, and names nobody.
+Made from the sums that the reports use; names no person.
 """
 
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ from conversations.insight.weeks import IsoWeek
 from conversations.insight.words import OTHER, UNKNOWN
 
 TOPICS = (Topic.OUTCOMES, Topic.WAITS, Topic.HAND_OFFS, Topic.FAILURES, Topic.USAGE)
-# Causes and reasons that are listed.
+# The most causes and reasons that are listed.
 MOST_LISTED = 5
-# Decimals of a number in a message.
+# Decimals of a number in a notification.
 _DECIMALS = {"percent": 1, "money": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryNumber:
-    """One number; `key` is its name in messages, with its unit."""
+    """One number; `key` is its name in notifications, with its unit."""
 
     key: str
     figure: Figure
@@ -40,7 +40,7 @@ class SummaryNumber:
 
 @dataclass(frozen=True, slots=True)
 class SummarySection:
-    """Numbers of one report (`slug`); `listed` are the most frequent of a kind: each with its counts."""
+    """Numbers of one report (`slug`); `listed` are the most frequent values of a kind, each with its counts."""
 
     slug: str
     title: str
@@ -51,7 +51,7 @@ class SummarySection:
 
 @dataclass(frozen=True, slots=True)
 class WeeklySummary:
-    """All of it. `budget` is that of the month that most of the week's days are of, None without one."""
+    """The whole summary. `budget` is that of the month with most of the week's days; None without one."""
 
     company: Company
     week: IsoWeek
@@ -67,18 +67,18 @@ class WeeklySummary:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was counted, in the week before neither."""
+        """Whether nothing was counted, neither in the week nor in the one before."""
         began = self.figures["conversations"]
         return not began.value and not began.before
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it says, in words."""
+        """The summary in words."""
         return tuple(_sentences(self))
 
     @property
     def data(self) -> dict[str, Any]:
-        """What it says, as JSON values."""
+        """The summary as JSON values."""
         listed = {each.slug: each.listed for each in self.sections if each.listed_title}
         budget = self.budget
         return {
@@ -156,7 +156,7 @@ def _sections(numbers: Numbers) -> Iterator[SummarySection]:
 
 
 def _feedback(threads: TopicNumbers) -> Iterator[SummarySection]:
-    """What readers thought of the assistant's answers, where there were any."""
+    """Yield a section about the ratings of the assistant's answers, if there were any threads."""
     if not threads.amount("threads") and not threads.amount_before("threads"):
         return
     numbers = (
@@ -180,7 +180,7 @@ def _waits(waits: TopicNumbers) -> Iterator[SummaryNumber]:
 
 
 def _most_frequent(numbers: TopicNumbers, name: str, *rest: str) -> tuple[tuple[str, int, int], ...]:
-    """The most frequent values of a measure's first part, each with its count in this week and the one before."""
+    """Return the most frequent values of a measure's first part, each with its counts this week and the week before."""
     counts = {value: count for (value,), count in numbers.parts(name, 1).items()}
     values = sorted(counts, key=lambda value: (-counts[value], value))[:MOST_LISTED]
     return tuple((value, counts[value], numbers.amount_before(name, value, *rest) or 0) for value in values)
@@ -189,7 +189,7 @@ def _most_frequent(numbers: TopicNumbers, name: str, *rest: str) -> tuple[tuple[
 # --- In words and as values -------------------------------------------------------------------------------------------
 
 
-# Values that tell nobody why.
+# Values that explain nothing.
 _SAY_NOTHING = frozenset({UNKNOWN, OTHER, "failed"})
 
 
@@ -239,7 +239,7 @@ def _before(figure: Figure, text: str = "") -> str:
 
 
 def budget_sentence(cost: MonthCost) -> str:
-    """What is spent of a month's budget, in words."""
+    """Return what is spent of a month's budget, in words."""
     rest = f"${cost.over:,.2f} over budget" if cost.over else f"${cost.left:,.2f} is left"
     return (
         f"{cost.percent}% of the budget for {cost.first:%B %Y} is spent: ${cost.spent:,.2f} of ${cost.amount:,.2f}, "
@@ -248,13 +248,13 @@ def budget_sentence(cost: MonthCost) -> str:
 
 
 def unpriced_sentence(tokens: int) -> str:
-    """That some tokens have no price, in words."""
+    """Return a sentence about tokens without a price."""
     verbs = ("token has", "is") if tokens == 1 else ("tokens have", "are")
     return f"{tokens:,} {verbs[0]} no known price and {verbs[1]} not in this cost."
 
 
 def budget_data(cost: MonthCost) -> dict[str, Any]:
-    """A month's budget and what is spent of it, as JSON values in US dollars."""
+    """Return a month's budget and what is spent of it, as JSON values in US dollars."""
     return {
         "month": f"{cost.first:%Y-%m}",
         "budget_usd": float(round(cost.amount, 2)),

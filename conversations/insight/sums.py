@@ -1,7 +1,7 @@
 """The sums of a day as stored, one item for each topic of each slice: all of an owner, a project, a channel, or both.
 
-`pk = SUMS#{kind}#{owner}#{topic}#{project}#{channel}`, `sk = {day}`: so a period of one topic is one Query, however
-many conversations it sums up. An item is some hundred bytes.
+`pk = SUMS#{kind}#{owner}#{topic}#{project}#{channel}`, `sk = {day}`: a period of one topic takes one Query, no matter
+how many conversations it covers. An item is some hundred bytes.
 """
 
 import base64
@@ -22,24 +22,24 @@ from console.store.connection import call
 from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry, query_pages
 from conversations.insight.measures import Counts, Measure, Topic
 
-# In a key, what stands for "all": escaped ids never hold it.
+# Stands for "all" in a key: escaped ids never contain it.
 ALL = "*"
 _SEPARATOR = "\x1f"
-# What a process keeps of sums that it has added up, each of a day or of a step of a chart: days that are over are asked
-# for again and again, and hardly ever change.
+# Size of a process's cache of sums, each of a day or of a step of a chart: past days are read again and again, and
+# hardly ever change.
 REMEMBERED = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Which facts of an owner: of one project, of one channel, of both; None: of all."""
+    """The facts of an owner that are in one project, in one channel, or in both; None means all."""
 
     project: str | None = None
     channel: str | None = None
 
     @property
     def key(self) -> str:
-        """As keys have it."""
+        """The slice as a part of keys."""
         return "#".join(ALL if each is None else escaped(each) for each in (self.project, self.channel))
 
     @classmethod
@@ -48,12 +48,12 @@ class Slice:
         return cls(*(None if each == ALL else unquote(each) for each in (project, channel)))
 
     def holds(self, data: Mapping[str, Any]) -> bool:
-        """Whether a fact belongs to it."""
+        """Return whether a fact belongs to the slice."""
         return self.project in (None, data.get("project", "")) and self.channel in (None, data.get("channel", ""))
 
     @classmethod
     def all_of(cls, data: Mapping[str, Any]) -> "Iterable[Slice]":
-        """Every slice that a fact belongs to."""
+        """Return every slice that a fact belongs to."""
         project, channel = str(data.get("project", "")), str(data.get("channel", ""))
         return cls(), cls(project), cls(None, channel), cls(project, channel)
 
@@ -78,7 +78,7 @@ class DaySums:
 
 
 def read_sums(kind: FactKind, owner: str, topic: Topic, where: Slice, first: date, last: date) -> list[DaySums]:
-    """Read a period, both days included, oldest first. One Query for 1 MB of it. Raises the store's errors."""
+    """Read a period, both days included, oldest first. One Query per 1 MB. Raises the store's errors."""
     return _read(kind, owner, topic, where, first.isoformat(), last.isoformat())
 
 
@@ -97,7 +97,7 @@ def _read(kind: FactKind, owner: str, topic: Topic, where: Slice, first: str, la
 
 
 def write_sums(day: FactDay, topic: Topic, where: Slice, counts: Counts, epoch: int, at: datetime) -> bool:
-    """Write the sums of a day; False where somebody has summed it up who began later. Raises the store's errors."""
+    """Write the sums of a day; False if a later epoch has already written them. Raises the store's errors."""
     item = {
         "pk": {"S": _partition(day.kind, day.owner, topic, where)},
         "sk": {"S": day.day},
@@ -115,7 +115,7 @@ def write_sums(day: FactDay, topic: Topic, where: Slice, counts: Counts, epoch: 
             ExpressionAttributeValues={":epoch": {"N": str(epoch)}},
         )
     except ConditionFailed:
-        # The client sends again what had no answer: then it is there as it was to be written.
+        # The client retries requests without a response, so the condition fails if the first try was written.
         return _is_written(item)
     return True
 
@@ -127,7 +127,7 @@ def _is_written(item: dict[str, Any]) -> bool:
 
 
 def packed(counts: Counts) -> bytes:
-    """Counts as stored: JSON, compressed. Measures that differ in their last part alone stand together."""
+    """Return counts as stored: compressed JSON. Measures that differ only in their last part are grouped."""
     families: dict[str, dict[str, int]] = {}
     for measure, count in sorted(counts.items()):
         families.setdefault("".join(part + _SEPARATOR for part in measure[:-1]), {})[measure[-1]] = count
@@ -136,7 +136,7 @@ def packed(counts: Counts) -> bytes:
 
 
 def _in_a_row(family: dict[str, int]) -> dict[str, int] | list[int]:
-    """Counts of numbers that are close together, such as buckets: the first number, then its count and each next's."""
+    """Return counts of close numbers, such as buckets, as a list: the first number, then one count per number."""
     if not all(len(each) < 10 and each.isdecimal() and each == str(int(each)) for each in family):
         return family
     numbers = {int(each): count for each, count in family.items()}
@@ -148,7 +148,7 @@ def _in_a_row(family: dict[str, int]) -> dict[str, int] | list[int]:
 
 @lru_cache(maxsize=REMEMBERED)
 def added(stored: tuple[str | bytes, ...]) -> Mapping[Measure, int]:
-    """Add up packed sums. A binary value is bytes, or base64, as the console's client leaves it."""
+    """Add up packed sums. A binary value is bytes, or base64, as the console's client returns it."""
     total: Counts = Counter()
     for each in stored:
         text = zlib.decompress(base64.b64decode(each) if isinstance(each, str) else each)

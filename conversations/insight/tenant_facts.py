@@ -1,13 +1,13 @@
-"""The facts of a tenant's conversations: one for each day of each, and one of what the tenant may send on that day.
+"""The facts of a tenant's conversations: one per conversation and day, and one for the tenant's message limit that day.
 
-What their `data` hold, absent where there is nothing to tell:
+The fields of `data`, each absent if empty:
 
-- of a conversation: `channel`: by its partition; `user`, `assistant`, `other`: how many messages of that day; `until`:
-  when the last of them was written; `expires`, on that of its latest day: when it goes, in epoch seconds;
-- `#limit`: `limit`: the tenant's messages per day, as they were last read on that day.
+- of a conversation: `channel`: from its partition; `user`, `assistant`, `other`: numbers of messages that day; `until`:
+  when the last of them was written; `expires`, on its latest day only: when it expires, in epoch seconds;
+- `#limit`: `limit`: the tenant's messages per day, as last read on that day.
 
-The platform remembers the latest messages of a conversation only (`max_conversation_history`): what was counted stays,
-and what was written since is added. A message without a time has that of the one before it. Schema tenants.
+The platform only stores the latest messages of a conversation (`max_conversation_history`): counts never go down, and
+messages written later are added. A message without a time gets that of the one before it. Schema tenants.
 """
 
 from collections import Counter
@@ -56,22 +56,22 @@ class TenantConversationSubject(FactSubject):
 
     @property
     def tenant_id(self) -> str:
-        """The first part of its partition: channel and user may follow."""
+        """The tenant, which is the first part of the partition; channel and user may follow."""
         return tenant_in(self.partition)
 
     def places(self) -> list[Place]:
-        """One for each day of its messages."""
+        """Return one place for each day of its messages."""
         pseudonym = self._pseudonym
         return [(FactDay(FactKind.TENANTS, self.tenant_id, day), pseudonym) for day in sorted(self.said)]
 
     def read(self) -> Self | None:
-        """One GetItem."""
+        """Read the conversation with one GetItem; None if it is gone or has expired."""
         raw = get_item("TENANT_CONVERSATIONS", {"pk": {"S": self.partition}, "sk": {"S": self.conversation_id}})
         found = None if raw is None else _conversation_of(raw)
         return None if found is None else replace(self, said=found.said, expires=found.expires)
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One for each day of its messages."""
+        """Return one fact for each day of its messages."""
         latest = max((day for day in self.said if day != UNDATED), default=UNDATED)
         return [
             InsightFact(day, fact_id, self._of_day(day.day, before or {}, is_latest=day.day == latest))
@@ -92,7 +92,7 @@ class TenantConversationSubject(FactSubject):
         )
 
     def way_back(self) -> WayBack:
-        """Its key."""
+        """Return the link to its key."""
         return WayBack(self._pseudonym, (self.partition, self.conversation_id), self.expires)
 
     @property
@@ -102,19 +102,19 @@ class TenantConversationSubject(FactSubject):
 
 @dataclass
 class LimitSubject(FactSubject):
-    """What a tenant may send on some days; `limit` is what its settings say now, once they were read."""
+    """A tenant's message limit on some days; `limit` is the current one of its settings, once read."""
 
     tenant_id: str
     days: tuple[str, ...]
     limit: int = 0
 
     def places(self) -> list[Place]:
-        """One for each day."""
+        """Return one place for each day."""
         fact_id = f"{self._pseudonym}#{LIMIT}"
         return [(FactDay(FactKind.TENANTS, self.tenant_id, day), fact_id) for day in self.days]
 
     def read(self) -> Self | None:
-        """One GetItem; None where the tenant, or its limit, is not known."""
+        """Read the limit with one GetItem; None if the tenant or its limit is unknown."""
         try:
             raw = get_item("TENANTS", {"pk": {"S": partition_of(self.tenant_id)}, "sk": {"S": META}})
         except TableMissing:
@@ -124,7 +124,7 @@ class LimitSubject(FactSubject):
         return replace(self, limit=limit) if isinstance(limit, int) and 0 < limit < 10**12 else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One for each day: of a day that is over, what was known of it."""
+        """Return one fact for each day; past days keep the limit already stored."""
         today = day_of(clock.now())
         return [
             InsightFact(day, fact_id, dict(before) if before and day.day != today else fact_data(limit=self.limit))
@@ -132,7 +132,7 @@ class LimitSubject(FactSubject):
         ]
 
     def way_back(self) -> WayBack:
-        """The tenant."""
+        """Return the link to the tenant."""
         return WayBack(self._pseudonym, (self.tenant_id,))
 
     @property
@@ -141,7 +141,7 @@ class LimitSubject(FactSubject):
 
 
 def conversations_in(items: list[Raw]) -> Iterator[FactSubject]:
-    """The conversations of a page that have not expired, then the limits of their tenants on their days."""
+    """Yield the unexpired conversations of a page, then the limits of their tenants on the days of their messages."""
     found = [each for each in map(_conversation_of, items) if each is not None]
     days: dict[str, set[str]] = {}
     for each in found:
@@ -149,19 +149,19 @@ def conversations_in(items: list[Raw]) -> Iterator[FactSubject]:
         days.setdefault(each.tenant_id, set()).update(set(each.said) - {UNDATED})
     for tenant_id, theirs in days.items():
         if theirs:
-            # Known again while nothing is written: but for today's, a limit does not change.
+            # The same state as long as nobody writes: only today's limit can change.
             state = hash((tuple(sorted(theirs)), sum(each.state for each in found if each.tenant_id == tenant_id)))
             name = ("limit", tenant_id, found[0].partition, found[0].conversation_id)
             yield LimitSubject(tenant_id, tuple(sorted(theirs)), name=name, state=state)
 
 
 def tenant_in(partition: str) -> str:
-    """The tenant of a partition: `{tenant}`, or `{tenant}#{channel}#{user}`."""
+    """Return the tenant of a partition: `{tenant}`, or `{tenant}#{channel}#{user}`."""
     return partition.partition("#")[0]
 
 
 def channel_in(partition: str) -> str:
-    """The channel that a partition names; "" for none that is known."""
+    """Return the channel that a partition names; "" if none or unknown."""
     parts = partition.split("#")
     channel = code_of(parts[1]).lower() if len(parts) > 1 else ""
     return channel if channel in TYPES else ""

@@ -1,11 +1,11 @@
-"""The facts of a thread of the assistant: one, on the day on which it began, from its metadata and its messages.
+"""The facts of a thread of the assistant: one, on the day it began, from its metadata and its messages.
 
-What its `data` hold, absent where there is nothing to tell:
+The fields of `data`, each absent if empty:
 
-- `channel`: its origin, as the assistant names it; `expires`: when the last of it goes, in epoch seconds;
-- `days`: by the day of its messages, in UTC, how many there are of what (`_told` has the names).
+- `channel`: its origin, as the assistant names it; `expires`: when the last of its items expires, in epoch seconds;
+- `days`: counts by the day of the messages, in UTC (`_told` lists the names).
 
-A day of which messages are gone by now keeps what was known of it. Schema thread-history.
+A day that has lost messages since keeps its previous counts. Schema thread-history.
 """
 
 from collections import Counter
@@ -41,12 +41,12 @@ from conversations.stores.threads.models import TABLE, Thread, ThreadMessage
 from conversations.stores.threads.queries import key_of_thread, started
 
 THREAD_WORD = "thread"
-# Never what was written.
+# Never the text of messages.
 READ = (
     *("PK", "SK", "SKTimestampThread", "ExpiryTime", "org_id", "user_id", "origin", "role", "timestamp", "created_at"),
     *("updated_at", "verso", "feedback", "sources", "stop_reason", "response_metadata"),
 )
-# A page of a thread is 1 MB; of longer ones the latest messages are counted.
+# A page of a thread is 1 MB; only the latest messages of longer ones are counted.
 PAGES = 20
 MOST_HOSTS = 20
 _USERS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
@@ -58,7 +58,7 @@ _TOKENS = {
     ),
     "total": ("total_tokens", "totalTokens", "total_token_count", "totalTokenCount"),
 }
-# Which some providers count apart from what a model read, and others among it.
+# Some providers count these tokens separately from the prompt's, others include them.
 _CACHE_READ, _CACHE_WRITTEN = (
     ("cache_read_input_tokens", "cacheReadInputTokens", "cacheReadInputTokenCount"),
     ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount"),
@@ -66,7 +66,7 @@ _CACHE_READ, _CACHE_WRITTEN = (
 _DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _READ_IN_DETAILS = ("cached_tokens", "cache_read")
 _STOPS = ("stop_reason", "stopReason", "finish_reason", "finishReason")
-# How far a response's metadata are looked through.
+# Bounds on the search through a response's metadata.
 _MAPS, _VALUES = 40, 30
 
 Counted = dict[str, int]
@@ -75,7 +75,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class ThreadSubject(FactSubject):
-    """A thread. `metadata` and `messages`, the latest first, are what of it has not expired, once it was read."""
+    """A thread. `metadata` and `messages`, latest first, are its unexpired items, once read."""
 
     key: ThreadKey
     metadata: tuple[Thread, ...] = ()
@@ -83,7 +83,7 @@ class ThreadSubject(FactSubject):
     is_read: bool = field(default=False, compare=False)
 
     def places(self) -> list[Place]:
-        """One, for good: where it was when it was counted first."""
+        """Return its one place, which never changes: where it was first counted."""
         pseudonym = self._pseudonym
         place = settled_place(FactKind.THREADS, pseudonym, self._first_place)
         return [] if place is None else [(place, pseudonym)]
@@ -93,7 +93,7 @@ class ThreadSubject(FactSubject):
         return None if read is None else FactDay(FactKind.THREADS, read.owner, counted_day(read.begun))
 
     def read(self) -> Self | None:
-        """One BatchGetItem, and a Query for each MB."""
+        """Read the unexpired items; None if there are none. One BatchGetItem, and a Query for each MB."""
         now = clock.now()
         keys = [{"PK": partition, "SK": sort_key} for partition, sort_key in self.key.places]
         metadata = _alive([Thread.from_raw_data(raw) for raw in batch_get(TABLE, keys, consistent=True)], now)
@@ -120,22 +120,22 @@ class ThreadSubject(FactSubject):
 
     @property
     def owner(self) -> str:
-        """The organisation of its key; "" where an item names another one."""
+        """The organisation of its key; "" if an item names another one."""
         named = {each.plain("org_id") for each in self._items if isinstance(each.plain("org_id"), str)} - {""}
         return self.key.organisation if named <= {self.key.organisation} else ""
 
     @property
     def begun(self) -> datetime | None:
-        """When it began: by its metadata, else its first message."""
+        """When it began, from its metadata, else its first message."""
         times = [started(each) for each in self.metadata] or [_at(each) for each in self.messages]
         return min((each for each in times if each is not None), default=None)
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """One."""
+        """Return the thread's one fact."""
         days: dict[str, Counted] = {}
         for message in reversed(self.messages):
             _add(days.setdefault(counted_day(_at(message)), {}), _told(message))
-        # Of places only one is asked for.
+        # A thread has only one place.
         ((day, fact_id), before), *_ = known.items()
         origins = [each.plain("origin") for each in self.metadata]
         channel = next((code_of(each).lower() for each in origins if each), "") or (before or {}).get("channel", "")
@@ -144,7 +144,7 @@ class ThreadSubject(FactSubject):
         return [InsightFact(day, fact_id, fact_data(channel=channel, days=days, expires=expires))]
 
     def way_back(self) -> WayBack:
-        """The parts that name its page."""
+        """Return the parts that name its page."""
         expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
         return WayBack(self._pseudonym, (self.key.base, self.key.thread_id), expires)
 
@@ -158,7 +158,7 @@ class ThreadSubject(FactSubject):
 
 
 def threads_in(items: list[Raw]) -> Iterator[ThreadSubject]:
-    """The threads of which a page of the table has anything that has not expired."""
+    """Yield the threads that have unexpired items in a page of the table."""
     now = clock.now()
     found: dict[ThreadKey, list[Raw]] = {}
     for raw in items:
@@ -178,7 +178,7 @@ def _key_of(raw: Raw) -> ThreadKey | None:
 
 
 def kept_days(now: dict[str, Counted], before: Any) -> dict[str, Counted]:
-    """What is counted of each day: what was known, where messages of it are gone by now."""
+    """Return the counts of each day: the previous ones where there were more messages then."""
     for day, counts in (before if isinstance(before, dict) else {}).items():
         if isinstance(counts, dict) and _messages(counts) > _messages(now.get(day, {})):
             now[day] = counts
@@ -190,7 +190,7 @@ def _messages(counts: Mapping[str, int]) -> int:
 
 
 def _add(counts: Counted, told: Counted) -> None:
-    """Add up; beyond `MOST_HOSTS` sources of a day are told together."""
+    """Add up counts; a day's sources beyond `MOST_HOSTS` are counted together."""
     hosts = {name.split("|")[1] for name in counts if name.startswith("source|")} - {OTHER}
     for name, count in told.items():
         what, *rest = name.split("|")
@@ -206,13 +206,13 @@ def _add(counts: Counted, told: Counted) -> None:
 
 
 def _told(item: ThreadMessage) -> Counted:
-    """What one message adds, by name. Never raises.
+    """Return what one message adds, by name. Never raises.
 
-    `user`, `assistant`, `other`: who wrote it. Of answers: `up`, `down`, `unclear`: their feedback; `comment|up`,
-    `|down` and `|none`: that there is a comment; `sources|with` and `|without`, and the same with `|up` or `|down`;
-    `source|HOST`, and the same with `|up` or `|down`; `stop|REASON`; `answers|MODEL`, `prompt|MODEL`,
-    `completion|MODEL`, `cached|MODEL` and `unpriced|MODEL`: tokens; cached ones are among the prompt's, and of unpriced
-    ones the kind is not known.
+    `user`, `assistant`, `other`: who wrote it. For answers: `up`, `down`, `unclear`: their feedback; `comment|up`,
+    `|down` and `|none`: there is a comment; `sources|with` and `|without`, and the same with `|up` or `|down`;
+    `source|HOST`, and the same with `|up` or `|down`; `stop|REASON`; `answers|MODEL`; and numbers of tokens:
+    `prompt|MODEL`, `completion|MODEL`, `cached|MODEL` (included in the prompt's) and `unpriced|MODEL` (of unknown
+    kind).
     """
     if not is_answer(item):
         speaker, _, _ = speaker_of(item.plain("role") or "user", "role")
@@ -233,7 +233,7 @@ def _told(item: ThreadMessage) -> Counted:
 
 
 def hosts_of(item: ThreadMessage) -> list[str]:
-    """The hosts of an answer's sources, each once; `other` for those that have none, or none that may be kept."""
+    """Return the distinct hosts of an answer's sources; `other` for those without one, or with personal data."""
     origins, _ = origins_of(item, raw=True)
     return sorted({host_name(urlsplit(each.url).hostname if each.url else "") for each in origins[:SOURCES_SHOWN]})
 
@@ -246,7 +246,7 @@ def _usage(metadata: Any) -> Counted:
 
 
 def tokens_in(metadata: Any) -> Counter[str]:
-    """The tokens that a response's metadata tell, by kind: of the first map in them that tells any.
+    """Return the tokens in a response's metadata by kind, from the first map in it that has any.
 
     `cached` are those of `prompt` that were read from a cache.
     """
@@ -275,7 +275,7 @@ def _stops(item: ThreadMessage, metadata: Any) -> Iterator[Any]:
 
 
 def _maps(value: Any) -> Iterator[Mapping[str, Any]]:
-    """A map and those in it, the outer ones first, within bounds."""
+    """Yield a map and those nested in it, outer ones first, within bounds."""
     waiting = [value]
     for _ in range(_MAPS):
         if not waiting:

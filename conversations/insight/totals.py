@@ -1,6 +1,6 @@
-"""What one conversation comes to: messages, tokens and their cost, turns until the hand-off, and how long answers took.
+"""The totals of one conversation: messages, tokens and their cost, turns until the hand-off, and answer times.
 
-docs/insight.md says what each of them means. They are computed from the item and its messages, in one walk.
+Computed from the item and its messages in one pass. docs/insight.md explains their meaning.
 """
 
 import json
@@ -20,10 +20,10 @@ from conversations.reading import CHANNELS, channel_of, text_of
 from conversations.records import Speaker
 from conversations.sending.states import NOT_ARRIVED
 
-# What writers call the model in `ai_config`, and how deep in it they put that.
+# The keys that name the model in `ai_config`, and how deeply they may be nested.
 _MODEL = ("model", "ai_model", "model_id", "model_name")
 _DEEPEST = 3
-# More text than this is no configuration.
+# A longer text is no configuration.
 _LONGEST_CONFIG = 100_000
 
 
@@ -31,9 +31,9 @@ _LONGEST_CONFIG = 100_000
 class ConversationTotals:
     """The totals of one conversation.
 
-    `model` is the AI's as stored ("" for unknown). `cost` is in US dollars; `is_priced`: the model has a price on every
+    `model` is the AI's as stored ("" if unknown). `cost` is in US dollars; `is_priced`: the model has a price on every
     day on which it was used. `turns` are those until the hand-off, `ai_answers` how long each answer of the AI took,
-    and `human_answer` how long after the hand-off people first answered. None: there was none, or nothing tells.
+    and `human_answer` how long after the hand-off people first answered. None: there was none, or it is unknown.
     """
 
     messages: int
@@ -47,12 +47,12 @@ class ConversationTotals:
 
     @property
     def usual_ai_answer(self) -> timedelta | None:
-        """The median of the AI's answers."""
+        """The median of the AI's answer times."""
         seconds = [each.total_seconds() for each in self.ai_answers]
         return timedelta(seconds=median(seconds)) if seconds else None
 
     def in_words(self) -> tuple[str, ...]:
-        """Return each total that is known as a few words."""
+        """Return each known total as a few words."""
         parts = [_counted(self.messages, "message")]
         if self.tokens:
             parts.append(_counted(self.tokens, "token") + self._cost_in_words())
@@ -76,7 +76,7 @@ class ConversationTotals:
 def totals_of(item: Conversation, stored: StoredMessages, handed_off_at: datetime | None) -> ConversationTotals:
     """Compute the totals of a conversation. Never raises, whatever is stored.
 
-    `handed_off_at`: when people first had it, or were asked for; None where they never were, or nothing tells.
+    `handed_off_at`: when people first had it, or were asked for; None if they never were, or if it is unknown.
     """
     walk = _Walk(handed_off_at)
     for figures in stored.figures():
@@ -98,20 +98,20 @@ def totals_of(item: Conversation, stored: StoredMessages, handed_off_at: datetim
 
 
 class _Walk:
-    """Counts messages as they come, oldest first.
+    """Counts messages in order, oldest first.
 
-    What has no time counts as of the time of the message before it; what comes before any time, as of the beginning.
+    A message without a time counts at the time of the message before it, or at the beginning if there is none.
     """
 
     def __init__(self, handed_off_at: datetime | None) -> None:
         self.handed_off_at = handed_off_at
         self.messages = self.tokens = self.turns = 0
-        # Tokens by day; None before any time is known. And whether all of them are told apart, as prices need it.
+        # Tokens by day; None before any time is known. `is_told_apart`: all have a kind, which prices need.
         self.used: dict[date | None, Tokens] = defaultdict(Tokens)
         self.is_told_apart = True
         self.ai_answers: list[timedelta] = []
         self.human_answer: timedelta | None = None
-        # The last time that a message told.
+        # The time of the latest message that has one.
         self.at: datetime | None = None
         # Whether the customer waits for an answer, and since when.
         self._is_open = False
@@ -141,7 +141,7 @@ class _Walk:
         took = [] if figures.processing_ms is None else [timedelta(milliseconds=figures.processing_ms)]
         if figures.at is not None and self._open_since is not None and figures.at >= self._open_since:
             took.append(figures.at - self._open_since)
-        # Where both messages were written at once, their times say nothing.
+        # If both messages have the same time, it says nothing about how long the answer took.
         if took:
             self.ai_answers.append(max(took))
 
@@ -170,16 +170,16 @@ class _Walk:
 
 
 def _day_of(item: Conversation) -> date:
-    """The day of what has no time of its own."""
+    """Return the day for tokens without a time."""
     known = (clock.parse_instant(item.plain(name)) for name in ("created_at", "updated_at"))
     return next((each for each in known if each is not None), clock.now()).date()
 
 
 def model_of(item: Conversation) -> str:
-    """Return the AI's model as `ai_config` names it; "" where it names none. Never raises.
+    """Return the AI's model that `ai_config` names; "" if it names none. Never raises.
 
-    It stands there itself, in the map of the conversation's channel, or in one of a provider; in the map of another
-    channel it is another one's.
+    It is a key of the configuration itself, of the map of the conversation's channel, or of a provider's map; the maps
+    of other channels are ignored.
     """
     config = item.plain("ai_config")
     if isinstance(config, str) and len(config) <= _LONGEST_CONFIG:
@@ -207,7 +207,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def in_dollars(amount: Decimal) -> str:
-    """Write an amount of US dollars as what it is: an estimate, of two digits that count where it is small."""
+    """Format an amount of US dollars as an estimate, with two significant digits if it is small."""
     if amount >= 1 or not amount:
         return f"about ${amount:,.2f}" if amount else "$0.00"
     if amount < Decimal("0.0001"):

@@ -1,9 +1,9 @@
-"""Walking over the tables of the other stores, page by page: these have no stream that the console follows.
+"""Walks over the tables of the other stores, page by page: the console does not follow a stream of these.
 
-A worker for each kind of facts, under its lease, reads a page, keeps the facts of what has changed since it came by
-last, rests, and goes on; the lease says where another one goes on. A walk begins again `INSIGHT_WALK_HOURS` after it
-ended. It costs what the tables weigh, and for each thread, session or conversation that has changed a few reads and
-writes more. What is gone when a walk comes by is never counted.
+One worker for each kind of facts holds a lease. It reads a page, writes the facts of what has changed since the last
+walk, rests, and continues; the lease stores the position, so that another worker can resume. A walk begins again
+`INSIGHT_WALK_HOURS` after the last one ended. It reads whole tables, plus a few reads and writes for each thread,
+session or conversation that has changed. What is gone before a walk reads it is never counted.
 """
 
 import logging
@@ -40,7 +40,7 @@ from conversations.insight.subjects import FactSubject, keep
 logger = logging.getLogger(__name__)
 
 PAGE, AT_ONCE = 100, 8
-# What a worker remembers of what it came by.
+# The number of subjects whose state a worker remembers.
 REMEMBERED = 200_000
 _SEALED_AS = "insight walk"
 
@@ -49,9 +49,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WalkedTable:
-    """A table: which attributes are read, and the subjects that a page of it tells of.
+    """A table to walk over: the attributes to read, and the subjects in a page of it.
 
-    `hours`: it forgets within hours, and is small: a walk over it begins so often at least.
+    `hours`: set for a small table whose items expire within hours: a walk over it begins at least this often.
     """
 
     key: str
@@ -61,7 +61,7 @@ class WalkedTable:
 
     @property
     def every(self) -> timedelta:
-        """How long after a walk over it the next one begins."""
+        """The time from the end of a walk over it until the next one."""
         return timedelta(hours=min(settings.INSIGHT_WALK_HOURS, self.hours or settings.INSIGHT_WALK_HOURS))
 
 
@@ -81,7 +81,7 @@ WALKED: Mapping[FactKind, tuple[WalkedTable, ...]] = {
 
 
 def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> tuple[list[Raw], Raw | None]:
-    """Read a page of a table (all attributes, if none is named), and where the next one begins, None at the end.
+    """Read a page of a table (all attributes if none are named); return it and its last key, None at the end.
 
     Raises the store's errors.
     """
@@ -96,9 +96,9 @@ def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> t
 
 
 def keep_page(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | None = None) -> WorkCounts:
-    """Keep the facts of what a page tells of, unless it was `seen` so; without that, in any case.
+    """Write the facts of a page's subjects that differ from `seen`, or of all of them without it.
 
-    One that fails is counted. Raises the store's errors, where the same may succeed later.
+    Failures are counted. Raises the store's errors if a retry may succeed.
     """
     done: WorkCounts = Counter({Did.READ: len(items)})
     changed = [each for each in table.subjects(items) if seen is None or seen.get(hash(each.name)) != each.state]
@@ -111,9 +111,9 @@ def keep_page(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | N
 
 
 def all_kept(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCounts]:
-    """Write facts, some at once: each of something of a name, by what says whether any changed. Yield what came of it.
+    """Write facts, `AT_ONCE` concurrently. Each work has a name, and returns whether any changed. Yield the counts.
 
-    One that fails is counted. Raises the store's errors, where the same may succeed later.
+    Failures are counted. Raises the store's errors if a retry may succeed.
     """
     for start in range(0, len(works), AT_ONCE):
         for future in [submit(_kept, *each) for each in works[start : start + AT_ONCE]]:
@@ -126,16 +126,16 @@ def _kept(name: str, work: Callable[[], bool]) -> WorkCounts:
     except Exception as error:
         if is_passing(error):
             raise
-        # Whatever is wrong with one must not keep the others. No message: it may quote a key.
+        # One failure must not stop the others. No message: it may quote a key.
         logger.warning("The facts of a %s could not be written: %s", name, type(error).__name__)
         return Counter({Did.FAILED: 1})
 
 
 class Trying(Protocol):
-    """How often something is tried: once, or by `tried_again`."""
+    """How work is tried: once, or with retries by `tried_again`."""
 
     def __call__(self, work: Callable[[], T], /) -> T:
-        """What `work` returns. Raises what it raises."""
+        """Return what `work` returns. Raises what it raises."""
 
 
 def once(work: Callable[[], T]) -> T:
@@ -144,7 +144,7 @@ def once(work: Callable[[], T]) -> T:
 
 
 def walk_all(kind: FactKind, trying: Trying = once) -> Iterator[WorkCounts]:
-    """Keep the facts of a kind of all that is there, a page at a time, whatever was seen. Raises the store's errors."""
+    """Write all facts of a kind, a page at a time, whether or not they changed. Raises the store's errors."""
     for table in WALKED[kind]:
         start: Raw | None = None
         while trying(partial(table_ready, table.key)):
@@ -155,17 +155,17 @@ def walk_all(kind: FactKind, trying: Trying = once) -> Iterator[WorkCounts]:
 
 
 def absent_tables(kind: FactKind) -> list[str]:
-    """The keys of a kind's tables that are not there. Raises the store's errors."""
+    """Return the keys of a kind's tables that do not exist. Raises the store's errors."""
     return [each.key for each in WALKED[kind] if not table_ready(each.key)]
 
 
 def lease_name(kind: FactKind) -> str:
-    """The lease of a kind's worker."""
+    """Return the name of the lease of a kind's worker."""
     return f"insight-{kind}"
 
 
 class FactWalker(LeasedWorker):
-    """Keeps the facts of one kind. `counts` is what was done."""
+    """Walks over the tables of one kind and writes their facts. `counts` is what was done."""
 
     def __init__(self, kind: FactKind, **options: Any) -> None:
         """Take the options of `LeasedWorker` too; `interval` is the rest between two pages."""
@@ -201,7 +201,7 @@ class FactWalker(LeasedWorker):
         return done
 
     def _due(self) -> WalkedTable | None:
-        """The table whose walk is due, the one that was walked over longest ago; None where none is."""
+        """Return the table whose walk is due, the least recently walked first; None if none is."""
         now, never = self._now(), datetime.min.replace(tzinfo=UTC)
         walked = {table.key: self._walked.get(table.key, never) for table in WALKED[self.kind]}
         for table in sorted(WALKED[self.kind], key=lambda each: walked[each.key]):
@@ -219,7 +219,7 @@ class FactWalker(LeasedWorker):
         self.lease.renew(walked=dict(self._walked), place=None)
 
     def _note_end(self) -> None:
-        """All that is there was read: since when, at least."""
+        """Record when everything was last read: the time of the oldest walk."""
         ran_at = min(self._walked.values(), default=self._ran_at or self._now())
         if ran_at != self._ran_at:
             self._ran_at = ran_at
@@ -236,12 +236,12 @@ class FactWalker(LeasedWorker):
         counts = {each.value: self.counts[each] for each in (Did.READ, Did.COUNTED, Did.FAILED)}
         place = None
         if self._table is not None:
-            # Keys of tables hold numbers and addresses.
+            # Table keys contain phone numbers and addresses.
             place = seal_data(_SEALED_AS, [self._table.key, self._start])
         return {"counts": counts, "place": place}
 
     def _opened(self, place: Any) -> tuple[WalkedTable | None, Raw | None]:
-        """Where a worker before was; the beginning, where that cannot be told."""
+        """Return where the previous worker stopped; the beginning if that cannot be read."""
         try:
             key, start = unseal_data(_SEALED_AS, place) if isinstance(place, str) else ("", None)
         except (BadReference, TypeError, ValueError):

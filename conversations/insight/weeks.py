@@ -1,4 +1,4 @@
-"""Weeks as ISO 8601 has them: from Monday to Sunday, in UTC. The first of a year is that of its first Thursday."""
+"""ISO 8601 weeks: from Monday to Sunday, in UTC. The first week of a year contains its first Thursday."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _WEEK_LONG = timedelta(weeks=1)
 
 @dataclass(frozen=True, slots=True)
 class IsoWeek:
-    """A week; `year` is the one that it is counted in, which its first or last days may not be of."""
+    """A week; `year` is its ISO year, which some of its days may not be in."""
 
     year: int
     number: int
@@ -22,13 +22,13 @@ class IsoWeek:
 
     @classmethod
     def of(cls, day: date) -> "IsoWeek":
-        """The week of a day."""
+        """Return the week of a day."""
         year, number, _ = day.isocalendar()
         return cls(year, number)
 
     @classmethod
     def parse(cls, text: str) -> "IsoWeek":
-        """Read `2026-W47`. Raises `ValueError`, also for a week that its year does not have."""
+        """Parse `2026-W47`. Raises `ValueError`, also for a week that its year does not have."""
         found = _WEEK.fullmatch(text)
         if found is None:
             raise ValueError("no week")
@@ -64,5 +64,5 @@ class IsoWeek:
         return f"{begins} to {last.day} {last:%B} {last.year}"
 
     def begins_at(self, span: timedelta = timedelta(0)) -> datetime:
-        """When it begins, and so much later."""
+        """Return when it begins, plus `span`."""
         return datetime.combine(self.first, datetime.min.time(), UTC) + span

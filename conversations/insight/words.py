@@ -1,7 +1,7 @@
-"""Words that a fact may hold: names that services give to things, and why a person was asked for, in a few kinds.
+"""Words that facts may contain: names that services give to things, and why a person was asked for, in a few kinds.
 
-Facts hold no free text. A name of one word without personal data is kept; what people or the AI wrote is told by its
-kind, and read in full behind the number, by those who may.
+Facts contain no free text. A one-word name without personal data is stored as it is. Text by people or the AI is
+reduced to its kind; permitted readers see it in full through the facts behind a number.
 """
 
 import re
@@ -13,10 +13,10 @@ UNKNOWN, OTHER = "unknown", "other"
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:/+-]{1,128}", re.ASCII)
-# Of letters, digits and dashes, at least one of them a letter: never an address of numbers.
+# Letters, digits, dots and dashes with at least one letter, so never an IP address.
 _HOST = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
 MOST_HOST = 100
-# The first kind whose words occur is the one.
+# The kind is the first one whose pattern matches.
 _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
     for kind, words in (
@@ -42,7 +42,7 @@ _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def code_of(value: Any) -> str:
-    """A name that a service gave, where it is one and holds nothing personal; else `unknown` or `other`."""
+    """Return a service's name for something, if it is one and contains no personal data; else `unknown` or `other`."""
     if not isinstance(value, str) or not value.strip():
         return UNKNOWN
     name = value.strip()
@@ -50,36 +50,36 @@ def code_of(value: Any) -> str:
 
 
 def version_of(value: Any) -> str:
-    """As `code_of`, of a version, which may begin with a digit."""
+    """Return a version, which unlike `code_of` may begin with a digit."""
     name = value.strip() if isinstance(value, str) else ""
     return name if _VERSION.fullmatch(name) and redact(name) == name else code_of(value)
 
 
 def is_identifier(value: str) -> bool:
-    """Whether an id may be kept as it is: without blanks, and nothing personal in it."""
+    """Return whether an id may be stored as it is: without blanks or personal data."""
     return _IDENTIFIER.fullmatch(value) is not None and redact(value) == value
 
 
 def host_name(value: Any) -> str:
-    """The host of an address, in lower case, where it is one and holds nothing personal; else `other`."""
+    """Return a host name in lower case, if it is one and contains no personal data; else `other`."""
     name = value.lower() if isinstance(value, str) else ""
     return name if len(name) <= MOST_HOST and _HOST.fullmatch(name) and redact(name) == name else OTHER
 
 
 def reason_kind(reason: Any) -> str:
-    """The kind of a reason for which a person was asked for: a code as it is, words by what they are about."""
+    """Return the kind of a reason for asking for a person: codes as they are, text by its subject."""
     if not isinstance(reason, str) or not reason.strip():
         return UNKNOWN
     found = next((kind for kind, pattern in _REASONS if pattern.search(reason[:2_000])), "")
     if found:
         return found
-    # Of one word, a code says more than its kind; a name would be one word too.
+    # A one-word code says more than its kind, but a name would be one word too.
     code = code_of(reason)
     return code.lower() if "_" in code else OTHER
 
 
 def confidence_band(value: Any) -> str:
-    """How sure the middleware was, in bands: `0.7 to 0.9`; `unknown` for what is no share of one."""
+    """Return the middleware's confidence as a band such as `0.7 to 0.9`; `unknown` if it is not between 0 and 1."""
     try:
         share = float(value)
     except (TypeError, ValueError, OverflowError):

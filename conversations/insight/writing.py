@@ -1,8 +1,8 @@
-"""Keeping the facts of conversations: written anew from the item and its trail, as they are then.
+"""Writing the facts of conversations: always made again from the current item and its trail.
 
-Cost of a change of what facts are made of: the item read once more, its trail where people had it, the fact read and
-written (one write unit, two where it is new; a later episode's change writes the first fact too). Changes of anything
-else cost nothing. Everything may be done twice, late, and by several at once.
+A change of attributes that facts are made from costs: a read of the item, of its trail if people had it, and a read and
+write of the fact (one write unit, two if it is new; a change of a later episode writes the first fact too). Other
+changes cost nothing. Everything may happen twice, late and concurrently.
 """
 
 import logging
@@ -37,19 +37,19 @@ T = TypeVar("T")
 
 TRIES = 8
 TOO_BUSY = "These facts change too fast to be written."
-# What this process has seen of items: a sweep that comes by again asks nothing about what has not changed.
+# The state in which this process last saw each item: a sweep skips items that have not changed.
 _seen: LRUCache[str, int] = LRUCache(100_000)
 
 
 def note_change(new: Raw, old: Raw | None) -> bool:
-    """Write the facts that a change of an item changes; whether any changed. Raises the store's errors."""
+    """Write the facts that a change of an item affects; return whether any changed. Raises the store's errors."""
     if old is not None and is_same(new, old):
         return False
     return _where_kept(lambda: _Note(new, old, is_new=old is None, is_last_word=True).write())
 
 
 def note_seen(stored: Raw, *, again: bool = False) -> bool:
-    """As `note`, of an item that a sweep comes by: nothing where this process has seen it so, unless `again`."""
+    """Write the facts of an item found by a sweep, unless this process has seen it unchanged; `again` writes anyway."""
     return _where_kept(lambda: _note_seen(stored, again))
 
 
@@ -57,7 +57,7 @@ def _note_seen(stored: Raw, again: bool) -> bool:
     name, state = f"{table_name('INSIGHT')}#{stored['conversation_id']}{stored['primary_channel']}", _state_of(stored)
     if _seen.get(name) == state and not again:
         return False
-    # What fails now is done the next time.
+    # If this fails, the next sweep tries again.
     _seen.pop(name, None)
     changed = _Note(stored, is_last_word=again).write()
     _seen[name] = state
@@ -65,7 +65,7 @@ def _note_seen(stored: Raw, again: bool) -> bool:
 
 
 def forget_seen() -> None:
-    """Look at every item anew: for tests, each of which has a database of its own."""
+    """Forget which items were seen: for tests, each of which has its own database."""
     _seen.clear()
 
 
@@ -75,20 +75,20 @@ def _state_of(stored: Raw) -> int:
 
 
 def note(image: Raw) -> bool:
-    """Write the facts of a conversation as it is now; `image` says which, and may be old. Whether any changed.
+    """Write the current facts of a conversation; return whether any changed. `image` identifies it, and may be old.
 
-    Its trail is read whatever the item tells. Raises the store's errors.
+    Always read its trail. Raises the store's errors.
     """
     return _Note(image, reads_trail=True).write()
 
 
 def remove(image: Raw) -> None:
-    """The conversation is gone: its facts stay, the way back to it does not. Raises the store's errors."""
+    """Remove the link to a conversation that is gone; its facts stay. Raises the store's errors."""
     _where_kept(lambda: forget_link(pseudonym_in(image)))
 
 
 def _where_kept(work: Callable[[], T]) -> T | Literal[False]:
-    """Do something where this environment keeps facts, and may: nobody stays out of the queue because it may not."""
+    """Do the work if this environment stores facts. Only log a missing key, so that the queue still works."""
     try:
         return table_ready("INSIGHT") and work()
     except NotConfigured as error:
@@ -100,14 +100,14 @@ Place = tuple[FactDay, str]
 
 
 class _Note:
-    """One writing of a conversation's facts.
+    """One write of a conversation's facts.
 
-    First is read what is stored, wherever a fact of it may be; then the item; then is written, on condition that what
-    was read is there still. The first fact names all others for as long as they are there, and is written last: whoever
-    was overtaken finds out there, and begins anew.
+    Read the stored facts, in every place where they may be, then the item; then write, on condition that the facts are
+    unchanged. The first fact lists all others while they exist, and is written last: a writer that was overtaken fails
+    there, and starts again.
 
-    `old` is the image before `image`: its facts may be elsewhere. `is_new`: the item has just come. `is_last_word`:
-    nothing may tell again what the item is now, so that who read it before this must not write after it.
+    `old` is the image before `image`: its facts may be elsewhere. `is_new`: the item was just created. `is_last_word`:
+    no later notice may come for this state of the item, so that earlier readers must not write after it.
     """
 
     def __init__(
@@ -123,14 +123,14 @@ class _Note:
         self._image, self._is_new, self._is_last_word = image, is_new, is_last_word
         self._had_people = reads_trail or any(_tells_of_people(each) for each in images)
         self._seen: dict[Place, StoredFact | None] = {place: None for each in images for place in _places_in(each)}
-        # Until when the way back is kept, once that is known.
+        # The stored expiry of the link, once known.
         self._linked: tuple[int | None] | None = None
 
     def write(self) -> bool:
-        """Whether anything changed. Raises the store's errors."""
+        """Write the facts; return whether anything changed. Raises the store's errors."""
         key = {name: self._image[name] for name in ("primary_channel", "conversation_id")}
         if self._is_new:
-            # That of an item before it may be gone.
+            # The link of a previous item with the same key may be gone.
             self._link(self._image)
         for _ in range(TRIES):
             self._read_facts()
@@ -150,7 +150,7 @@ class _Note:
         raise Throttled(TOO_BUSY)
 
     def _read_facts(self) -> None:
-        """Read every place that was not read yet, and those that first facts name."""
+        """Read every place that was not read yet, and those that the first facts list."""
         while unread := [place for place, seen in self._seen.items() if seen is None]:
             for day, fact_id in unread:
                 seen = self._seen[day, fact_id] = read_fact(day, fact_id)
@@ -158,7 +158,7 @@ class _Note:
                     self._seen.setdefault((replace(day, day=named), other_id), None)
 
     def _is_ready(self, stored: Raw, places: Sequence[Place]) -> bool:
-        """Whether the item was read after all that it replaces, and after the way back was kept, which goes with it."""
+        """Return whether the item was read after every fact that it replaces, and after its link was saved."""
         if any(place not in self._seen for place in places):
             self._seen |= {place: None for place in places if place not in self._seen}
             return False
@@ -176,7 +176,7 @@ class _Note:
         self._linked = (expires,)
 
     def _facts(self, stored: Raw, found: ItemEpisodes, places: Sequence[Place]) -> list[InsightFact]:
-        """What the facts are now; the trail is read only where people had it."""
+        """Make the current facts; the trail is only read if people had the conversation."""
         known = [seen.data for seen in self._seen.values() if seen is not None and seen.data is not None]
         had_people = self._had_people or _tells_of_people(stored)
         periods: list[HandOffPeriod] = []
@@ -186,7 +186,7 @@ class _Note:
         return facts_of_item(stored, found, periods, state, [self._data_at(place) for place in places])
 
     def _write(self, facts: Sequence[InsightFact]) -> bool | None:
-        """Write what changed; None where another was faster."""
+        """Write what changed; return whether anything did, or None if another writer was faster."""
         first, *later = facts
         places = {(fact.day, fact.id): fact for fact in facts}
         before = self._data_at((first.day, first.id))
@@ -202,7 +202,7 @@ class _Note:
             changed = changed or removed
         for fact in later:
             if self._data_at((fact.day, fact.id)) == fact.data:
-                # Whoever wrote it may have died before it was summed up.
+                # The process that wrote it may have died before the day was summed up.
                 mark_changed(fact.day)
             elif not self._put(fact):
                 return None
@@ -215,7 +215,7 @@ class _Note:
         return changed
 
     def _remove(self, place: Place) -> bool | None:
-        """Remove what is no fact any more; whether there was one, None where another was faster."""
+        """Remove a fact that no longer exists; return whether there was one, or None if another writer was faster."""
         seen = self._seen[place] or StoredFact()
         if seen.revision and seen.data is None:
             return False
@@ -236,7 +236,7 @@ def _places_in(stored: Raw) -> list[Place]:
 
 
 def _tells_of_people(stored: Raw) -> bool:
-    """Whether an item says that people had it, so that its trail has more."""
+    """Return whether an item shows that people had it, so that its trail has more."""
     return flag_in(stored) or any(name in stored for name in (LAST_ACTION, "hand_off_requested_at"))
 
 

@@ -1,4 +1,4 @@
-"""The other stores of conversations, one adapter for each schema: what is registered here has its section."""
+"""The other stores of conversations, with one adapter for each schema; each registered store has its section."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -22,10 +22,10 @@ _adapters: dict[str, Adapter] = {}
 
 
 def register(adapter: Adapter) -> Callable[[], None]:
-    """Give a store its pages, and its place in navigation, search and system page; returns what takes them back.
+    """Register a store's pages, navigation, search and system page; return a function that unregisters them.
 
-    Before an id becomes part of a scope, the store is asked whether it has anything under it. Called once at start-up
-    for each.
+    Also register it to confirm that an id is in use before the id becomes part of a scope. Called once at start-up for
+    each store.
     """
     _adapters[adapter.name] = adapter
     address = partial(context.address_of, "store", adapter.name)
@@ -47,7 +47,7 @@ def register(adapter: Adapter) -> Callable[[], None]:
 
 
 def named(name: str) -> Adapter:
-    """The adapter of that name. Raises `KeyError`."""
+    """Return the adapter with this name. Raises `KeyError`."""
     return _adapters[name]
 
 
@@ -55,7 +55,7 @@ def named(name: str) -> Adapter:
 
 
 def _finder(adapter: Adapter) -> Finder:
-    """What a store finds, by kind of identifier."""
+    """Return a finder that runs the store's look-ups for each kind of identifier."""
     return Finder(
         adapter.title,
         Permission.CONVERSATION_READ,
@@ -64,7 +64,7 @@ def _finder(adapter: Adapter) -> Finder:
 
 
 def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], SearchFound]:
-    """By each of these look-ups, one after the other."""
+    """Return a function that runs these look-ups one after the other."""
 
     def find(value: str, staff: Staff) -> SearchFound:
         if adapter.unsearched and not staff.scope.everything:
@@ -90,7 +90,7 @@ def _hits(adapter: Adapter, look: str, field: str, value: str, staff: Staff) -> 
 
 
 def _missing(adapter: Adapter) -> tuple[str, ...]:
-    """What of the store is not there, in words: tables, then indexes of the tables that are."""
+    """Return the missing parts of the store as text: tables, then indexes of the tables that exist."""
     absent = [key for key in adapter.tables if not table_ready(key)]
     there = [TABLES[key] for key in adapter.tables if key not in absent]
     return (
@@ -106,7 +106,7 @@ def _missing(adapter: Adapter) -> tuple[str, ...]:
 
 
 def section_of(adapter: Adapter, now: datetime) -> SystemSection:
-    """The store on the system page."""
+    """Return the store's section of the system page."""
     title = adapter.title
     if not table_ready(adapter.tables[0]):
         return SystemSection(title, "absent", "This environment has no tables for it.", "")
@@ -119,17 +119,17 @@ def section_of(adapter: Adapter, now: datetime) -> SystemSection:
 
 
 class StoreConverter:
-    """A registered store, by its name in an address."""
+    """A URL converter from the name of a registered store to its adapter."""
 
     regex = "[a-z][a-z-]*"
 
     def to_python(self, value: str) -> Adapter:
-        """The store's adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
+        """Return the adapter of a store. Raises `ValueError` for an unknown name, so that other routes are tried."""
         try:
             return named(value)
         except KeyError:
             raise ValueError("no store of that name") from None
 
     def to_url(self, value: Adapter | str) -> str:
-        """Return the name of a store as it stands in an address."""
+        """Return the name of a store for a URL."""
         return value if isinstance(value, str) else value.name

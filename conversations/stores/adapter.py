@@ -1,7 +1,7 @@
-"""What a store of conversations is to the console: an adapter answers these questions, the pages do the rest.
+"""The interface between the console and a store of conversations: adapters implement it, the pages do the rest.
 
-Loading is apart from showing: between them the base puts on record who opened what, so that no adapter can show
-personal data that nobody knows was looked at.
+Loading is separate from showing: in between, the base records who opened what, so that no adapter can show personal
+data without an entry in the trail.
 """
 
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from conversations.stores.records import ActionResult, Confirmation, Listing, Re
 
 @dataclass(frozen=True, slots=True)
 class ListParameters:
-    """What an address asks of a page besides its place; everything may be junk.
+    """The query parameters of a page; all of them are untrusted.
 
     `cursor`: a page of a list; `before`: a window of messages; `at`: the anchor of a message; `show`: the picture to
     load; `data`: the filters, for a form.
@@ -36,9 +36,9 @@ class ListParameters:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What of it an entry of the trail names: the trail, the company (or organisation) that it belongs to, and facts.
+    """What a trail entry says about a record: the trail, the company (or organisation) that owns it, and facts.
 
-    An empty `company_id` is of no known company, and only for whom all companies are in scope.
+    An empty `company_id` means that no company is known; only staff with all companies in scope see such entries.
     """
 
     trail: str
@@ -49,7 +49,7 @@ class Subject:
 class StoreLookup(LookupForm):
     """A look-up: a form that is POSTed.
 
-    `title` stands above it, `found` says what it finds, `nothing` is said where it finds nothing.
+    `title` is its heading, `found` says what it finds, `nothing` is shown if it finds nothing.
     """
 
     title: ClassVar[str]
@@ -57,12 +57,12 @@ class StoreLookup(LookupForm):
     nothing: str = "Check the spelling."
 
     def find(self, staff: Staff) -> RecordPlace:
-        """Where that is, within the person's scope. Raises `NotFound` for nothing, and the store's errors."""
+        """Return the place of what was found, within the person's scope. Raises `NotFound`, and the store's errors."""
         raise NotImplementedError
 
 
 class NothingToDo(Conflict):
-    """There is nothing to do any more, as the message says; `place` is where the person is better off."""
+    """Raised when there is nothing left to do, as the message explains; `place` is where to go instead."""
 
     def __init__(self, message: str, place: RecordPlace) -> None:
         super().__init__(message)
@@ -70,28 +70,29 @@ class NothingToDo(Conflict):
 
 
 class RecordActionHandler(ABC):
-    """Something that can be done to a record, after a page has asked for it."""
+    """An action on a record, done after a page has asked for confirmation."""
 
     permission: ClassVar[Permission]
 
     @abstractmethod
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
-        """The question about a record as it is now; its form is bound to `data` where there is any.
+        """Return the confirmation for the current record; its form is bound to `data` if there is any.
 
-        Raises `NotFound` for what is not there or out of scope, `NothingToDo` for what can no longer be done.
+        Raises `NotFound` if it does not exist or is out of scope, `NothingToDo` if the action is no longer possible.
         """
 
     @abstractmethod
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
-        """Do it, with its entry in the trail. Raises `Conflict` for what changed since, and the store's errors."""
+        """Do it and record it in the trail. Raises `Conflict` if the record has changed, and the store's errors."""
 
 
 class Adapter(ABC):
     """One store: its section of the console under `/<name>/`.
 
-    `tables` are the keys of its tables; without the first of them there is no section. `about` says in one sentence
-    what is kept there. `found_by` are the look-ups, and the field of each, by which the search box finds a kind of
-    identifier. `unsearched` says why neither finds anything for whoever sees some companies only; "" where both do.
+    `tables` are the keys of its tables; without the first of them there is no section. `about` is one sentence about
+    what is stored there. `found_by` are the look-ups, and the field of each, by which the search box finds a kind of
+    identifier. `unsearched` explains why search and look-ups find nothing for staff with a limited scope; "" if they
+    find it.
     """
 
     name: ClassVar[str]
@@ -105,29 +106,29 @@ class Adapter(ABC):
     found_by: ClassVar[Mapping[MeaningKind, tuple[tuple[str, str], ...]]] = {}
 
     def start(self, staff: Staff) -> StoreStart:
-        """What the first page has besides the look-ups. Reads as little as it can."""
+        """Return what the first page shows besides the look-ups, with as few reads as possible."""
         return StoreStart()
 
     @abstractmethod
     def is_in_use(self, owner_id: str) -> bool:
-        """Whether anything is stored under an id that would be shown to whoever gets the id as scope.
+        """Return whether anything is stored under an id that would be shown to people with that id as their scope.
 
-        Asked before an id becomes part of a scope, whoever asks: at most one read. A store that no limited scope opens
-        says False. Raises `Conflict` where it cannot be told in this environment, and the store's errors.
+        Called before an id becomes part of a scope, regardless of who adds it: at most one read. Always False for a
+        store that no limited scope opens. Raises `Conflict` if this environment cannot tell, and the store's errors.
         """
 
     @abstractmethod
     def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
-        """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""
+        """Return one page of a list. Raises `NotFound` if the parts name no list, or one out of the person's scope."""
 
     @abstractmethod
     def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Any:
-        """What a record is made of, as it is stored. Raises `NotFound` as `listing`."""
+        """Load a record as it is stored. Raises `NotFound` in the same cases as `listing`."""
 
     @abstractmethod
     def subject(self, loaded: Any) -> Subject:
-        """Of what the entry is, that is written before anything of it is shown."""
+        """Return the subject of the trail entry that is written before anything is shown."""
 
     @abstractmethod
     def page(self, loaded: Any, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
-        """The record as shown: everything in it redacted unless `raw`. Reads nothing and never raises."""
+        """Return the record as shown: everything in it redacted unless `raw`. Reads nothing and never raises."""

@@ -1,4 +1,4 @@
-"""The reports of Insight: each is a page, a few figures and charts made of the sums of some topics."""
+"""The reports of Insight: each is a page of a few figures and charts, made from the sums of some topics."""
 
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic

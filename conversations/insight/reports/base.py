@@ -1,6 +1,6 @@
-"""What a report is made of. Each number says what it means, and which measures it is: so the facts behind it are found.
+"""The building blocks of a report. Each number has a definition and the measures behind it, which lead to its facts.
 
-A report is built from what was read, and reads nothing.
+A report is built from numbers that were already read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from conversations.reading import CHANNELS
 
 @dataclass(frozen=True, slots=True)
 class NumberLink:
-    """Where the facts behind a number are: the topic and the pattern of its measures, and its days (None: all)."""
+    """The facts behind a number: the topic and the pattern of its measures, and its days (None: all)."""
 
     topic: Topic
     pattern: Measure
@@ -25,7 +25,7 @@ class NumberLink:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number with its name and definition. `value` None: nothing to tell. `before` is that of the period before."""
+    """One number with its name and definition. `value` is None if unknown. `before` is that of the period before."""
 
     name: str
     value: Number | None
@@ -48,7 +48,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class ChartPanel:
-    """A chart with what its numbers mean, and where each leads: by row and column, as the chart has them."""
+    """A chart, the definition of its numbers, and the link of each number by row and column of the chart."""
 
     chart: Chart
     definition: str
@@ -57,7 +57,7 @@ class ChartPanel:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a page shows. `notes` are sentences that a reader must know."""
+    """The content of a page. `notes` are sentences that a reader must know."""
 
     figures: tuple[Figure, ...] = ()
     panels: tuple[ChartPanel, ...] = ()
@@ -68,19 +68,19 @@ Numbers = Mapping[Topic, TopicNumbers]
 
 
 class OwnedBy(StrEnum):
-    """Whose the facts of a report are."""
+    """Who owns the facts of a report."""
 
     COMPANY = "company"
     TENANT = "tenant"
-    # Nobody's that is known: for people with all companies.
+    # No known owner: for staff with all companies in their scope.
     PLATFORM = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """A report: its name in addresses, its title, what it tells, how it is built of which topics, and whose it is.
+    """A report: its slug in addresses, title and summary, how it is built from which topics, and who owns its facts.
 
-    `channels`: by which its facts can be told apart, and what they are called; none for facts that have no channel.
+    `channels`: labels of the channels that its facts can be filtered by; empty for facts without a channel.
     """
 
     slug: str
@@ -111,7 +111,7 @@ def daily(
     *,
     kind: Kind = "stacked",
 ) -> ChartPanel:
-    """A chart of counts by the steps of the period."""
+    """Return a chart of counts by the steps of the period."""
     rows: list[ChartRow] = []
     links: dict[tuple[int, int], NumberLink] = {}
     for number, step in enumerate(numbers.steps):
@@ -140,11 +140,11 @@ def daily(
 
 
 def step_name(numbers: TopicNumbers) -> str:
-    """What the steps of a chart are."""
+    """Return what the steps of a chart are."""
     longest = max((each.period.length for each in numbers.steps), default=1)
     return "Day" if longest == 1 else "Week" if longest <= 7 else "Month"
 
 
 def share(part: int | None, whole: int | None) -> float | None:
-    """A part in per cent; None of nothing."""
+    """Return a part as a percentage of the whole; None if the whole is 0 or unknown."""
     return None if part is None or not whole else 100 * part / whole

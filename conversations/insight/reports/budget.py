@@ -1,4 +1,4 @@
-"""A month's budget on the cost report: figures of one company, or a row for each of several."""
+"""A month's budget on the cost report: figures of one company."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from conversations.insight.reports.base import Figure
 
 
 def budget_figures(cost: MonthCost) -> Sequence[Figure]:
-    """What is spent this month, of how much, and what is left."""
+    """Return what is spent this month, the budget, and what is left."""
     month = f"{cost.first:%B %Y}"
     over = bool(cost.over)
     return (

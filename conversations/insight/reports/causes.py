@@ -9,19 +9,19 @@ from conversations.insight.words import CONFIDENCE, UNKNOWN
 
 
 def asked_for_people(found: TopicNumbers) -> Figure:
-    """In how many conversations a person was asked for."""
+    """Return the number of conversations in which a person was asked for."""
     means = "Conversations in which the AI, or a colleague, asked for a person."
     return counted("A person was asked for", found, Topic.HAND_OFFS, ("asked",), means)
 
 
 def failed_conversations(found: TopicNumbers) -> Figure:
-    """How many conversations failed."""
+    """Return the number of conversations that failed."""
     means = "Conversations whose status says that they failed."
     return counted("Failed", found, Topic.FAILURES, ("failed", ANY), means)
 
 
 def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
-    """What leaves the AI, and why."""
+    """Build the report about what leaves the AI, and why."""
     found = numbers[Topic.HAND_OFFS]
     figures = (
         hand_off_rate(found, Topic.HAND_OFFS),
@@ -60,7 +60,7 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
 def _by_confidence(
     chart_id: str, caption: str, means: str, category: str, numbers: TopicNumbers, measure: str
 ) -> ChartPanel:
-    """Bars of a measure, the most frequent first, each in parts by how sure the middleware was of its last routing."""
+    """Return bars of a measure, most frequent first, divided by the middleware's confidence in its last routing."""
     counts, names = numbers.parts(measure, 1, 2), numbers.parts(measure, 1)
     bands = [*(band for _, band in CONFIDENCE), UNKNOWN]
     rows: list[ChartRow] = []
@@ -78,7 +78,7 @@ def _by_confidence(
 
 
 def failures(numbers: Numbers, query: InsightQuery) -> Report:
-    """What fails, and where."""
+    """Build the report about what fails, and where."""
     found = numbers[Topic.FAILURES]
     failed = ("failed", ANY)
     figures = (

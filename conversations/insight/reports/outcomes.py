@@ -10,7 +10,7 @@ from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, N
 from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
 from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 
-# A customer may come back for so long before an outcome stands.
+# How long a customer may come back before an outcome is final.
 OPEN_FOR = timedelta(days=7)
 EPISODE_MEANS = (
     "A conversation counts on the day it began (UTC), and again if the customer comes back after a week without a "
@@ -52,7 +52,7 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
 
 
 def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
-    """Its share of the conversations in which the customer wrote, or that failed."""
+    """Return an outcome's share of the conversations in which the customer wrote, or that failed."""
     means, count = _OUTCOME_MEANS[outcome], numbers.amount("outcome", outcome)
     return Figure(
         outcome.label,

@@ -1,4 +1,4 @@
-"""Parts of reports: figures and charts of a topic's numbers. A name is followed by what it means."""
+"""Parts of reports: figures and charts of a topic's numbers. `means` is the definition that follows a name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, share
 
-# Rows of a chart by cause, model or project; the rest are added up.
+# The most rows of a chart by cause, model or project; the rest are added up.
 MOST_ROWS = 20
 
 
@@ -62,7 +62,7 @@ def bars(
     numbers: TopicNumbers,
     what: str = "Conversations",
 ) -> ChartPanel:
-    """Bars by category, of what is counted: `what` names it."""
+    """Return bars by category; `what` names the things that are counted."""
     columns: tuple[ChartColumn, ...] = (ChartColumn(what),)
     if numbers.before is not None:
         columns += (ChartColumn("Period before", is_compare=True),)
@@ -81,7 +81,7 @@ def by_part(
     length: int,
     what: str = "Conversations",
 ) -> ChartPanel:
-    """Bars of a measure by one of its parts, the most frequent first; what is too much for a chart is added up."""
+    """Return bars of a measure by one of its parts, most frequent first; the rows beyond `MOST_ROWS` are added up."""
     counts = numbers.parts(measure, position)
     names = sorted((part[0] for part in counts), key=lambda name: (-counts[(name,)], name))
     rows, links = [], {}
@@ -104,7 +104,7 @@ def left_out(query: InsightQuery) -> tuple[str, ...]:
 
 
 def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:
-    """The share of conversations in which people were needed."""
+    """Return the share of conversations in which people were needed."""
     return Figure(
         "Hand-off rate",
         share(numbers.amount("people"), numbers.amount("wrote")),

@@ -1,4 +1,4 @@
-"""What people did."""
+"""The report about what people did."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,13 @@ _WHAT = ("taken", "answered", "handed back")
 
 
 def names_by_pseudonym(owners: Sequence[str]) -> dict[str, str]:
-    """The names of who answers for companies, by the pseudonyms that facts have. Raises the store's errors."""
+    """Return the names of companies' colleagues by the pseudonyms in facts. Raises the store's errors."""
     colleagues = {each.username: each.name for owner in owners[:MOST_OWNERS] for each in colleagues_of(owner)}
     return {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
 
 
 def people(numbers: Numbers, query: InsightQuery) -> Report:
-    """Counts of what people did, by name and in no order of merit."""
+    """Build the report of what people did, ordered by name and not by merit."""
     found = numbers[Topic.PEOPLE]
     figures = tuple(
         counted(label, found, Topic.PEOPLE, (what, ANY), means)

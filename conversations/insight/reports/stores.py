@@ -11,7 +11,7 @@ from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_by
 
 
 def feedback(numbers: Numbers, query: InsightQuery) -> Report:
-    """What readers thought of the assistant's answers, and of what they were made from."""
+    """Build the report about ratings of the assistant's answers and their sources."""
     found, usage = numbers[Topic.FEEDBACK], numbers[Topic.USAGE]
     up, down = found.amount("feedback", "up"), found.amount("feedback", "down")
     spent, _ = cost_of(usage)
@@ -59,7 +59,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
 
 
 def _by_source(found: TopicNumbers) -> ChartPanel:
-    """Answers by the hosts of their sources, with what readers thought of these."""
+    """Return answers by the hosts of their sources, with their ratings."""
     all_of, rated = found.parts("source", 1), found.parts("rated source", 1, 2)
     hosts = sorted((part[0] for part in all_of), key=lambda host: (-all_of[(host,)], host))[:20]
     rows, links = [], {}
@@ -82,7 +82,7 @@ def _rated(rated: dict[tuple[str, ...], int], host: str, verso: str) -> int:
 
 
 def chats(numbers: Numbers, query: InsightQuery) -> Report:
-    """The chatbot's sessions: how they end, and how many use up what they may send."""
+    """Build the report about the chatbot's sessions: how they end, and how many use up their quota."""
     found, usage = numbers[Topic.OUTCOMES], numbers[Topic.USAGE]
     figures = (
         counted("Sessions", found, Topic.OUTCOMES, ("sessions",), "Sessions that began in the period (UTC)."),
@@ -139,7 +139,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
 
 
 def middleware(numbers: Numbers, query: InsightQuery) -> Report:
-    """What the middleware did, what of it failed, and what it stopped."""
+    """Build the report about what the middleware did, what failed, and what it stopped."""
     actions, events, flows = (numbers[each] for each in (Topic.ACTIONS, Topic.EVENTS, Topic.FLOWS))
     figures = (
         counted("Actions", actions, Topic.ACTIONS, ("done", ANY, ANY), "Entries of the middleware in the trail."),
@@ -230,7 +230,7 @@ def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: Topic
 
 
 def tenants(numbers: Numbers, query: InsightQuery) -> Report:
-    """Tenants' messages by day, against what they may send."""
+    """Build the report about tenants' messages by day, against their limits."""
     usage = numbers[Topic.USAGE]
     sent, limit = usage.amount("messages", "user"), usage.amount("limit")
     figures = (

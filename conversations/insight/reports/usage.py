@@ -1,4 +1,4 @@
-"""Tokens, and what they cost."""
+"""The report about tokens and their cost."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ COST_MEANS = (
 
 @dataclass(frozen=True, slots=True)
 class TokenCost:
-    """What the tokens of a model in a project cost, and how many have no known price."""
+    """The cost of the tokens of a model in a project, and the number of tokens without a known price."""
 
     model: str
     project: str
@@ -43,12 +43,12 @@ class TokenCost:
 
 
 def cost_of(usage: TopicNumbers) -> tuple[Decimal, int]:
-    """What the tokens of a period cost, and how many have no known price."""
+    """Return the cost of a period's tokens, and the number of tokens without a known price."""
     return _summed(cost for step in usage.steps for cost in costs_of_step(step))
 
 
 def cost_before(usage: TopicNumbers, query: InsightQuery) -> Decimal | None:
-    """What those of the period before cost; None where that is not asked for."""
+    """Return the cost of the tokens of the period before; None if it is not compared."""
     if usage.earlier is None:
         return None
     return _summed(cost for step in usage.earlier for cost in costs_of_step(step))[0]
@@ -63,13 +63,13 @@ def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
 
 
 def costs_of_step(step: StepNumbers) -> Sequence[TokenCost]:
-    """What the tokens of a step cost."""
+    """Return the costs of a step's tokens."""
     return _costs_of(step, settings.INSIGHT_PRICES)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _costs_of(step: StepNumbers, prices: str) -> Sequence[TokenCost]:
-    """Summed up first where each model's price is the same on all days. `prices` are in the key: they may change."""
+    """Sum up first if no model's price changes during the step. `prices` is part of the cache key: it may change."""
     models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
     if all(len({price_of(model, day) for day, _ in step.days}) < 2 for model in models):
         return tuple(costs_in(step.days[0][0], step.counts)) if step.days else ()
@@ -77,7 +77,7 @@ def _costs_of(step: StepNumbers, prices: str) -> Sequence[TokenCost]:
 
 
 def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:
-    """What tokens cost on a day, by model and project."""
+    """Return the cost of a day's tokens by model and project."""
     tokens: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for measure, count in counts.items():
         if measure[0] in _PRICED:
@@ -130,7 +130,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
 
 
 def cost_by_model(usage: TopicNumbers) -> ChartPanel:
-    """What tokens cost by model."""
+    """Return a chart of the cost of tokens by model."""
     priced = [each for step in usage.steps for each in costs_of_step(step)]
     return _cost_by("models", "Cost by model", "Model", 1, priced)
 
@@ -163,7 +163,7 @@ def _cost_by(
         (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
         for number, name in enumerate(names)
     }
-    # What nobody knows the cost of has not cost nothing.
+    # An unknown cost is not a cost of 0.
     known = {name: None if unpriced[name] and not cost else cost for name, cost in spent.items()}
     chart = Chart(
         chart_id,

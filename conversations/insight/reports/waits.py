@@ -1,4 +1,4 @@
-"""How long customers wait."""
+"""The report about how long customers wait."""
 
 from console.charts import Chart, ChartColumn, ChartRow
 from conversations.insight.measures import Topic
@@ -15,7 +15,7 @@ from conversations.insight.reports.base import (
 )
 from conversations.insight.reports.parts import counted, in_buckets, left_out, milliseconds, rounded
 
-# Name, measure and meaning of what customers wait for people.
+# The name, measure and definition of each wait for people.
 HUMAN_WAITS = (
     ("Until taken", "taken", "From asking for a person until somebody took the conversation."),
     ("First human answer", "answered", "From asking for a person until one answered the customer."),
@@ -23,7 +23,7 @@ HUMAN_WAITS = (
 
 
 def overdue_answers(waits: TopicNumbers) -> Figure:
-    """How many answers were late."""
+    """Return the number of late answers."""
     means = "Answers that people gave, or still owe, later than the company’s targets allow."
     return counted("Answers overdue", waits, Topic.WAITS, ("missed",), means)
 

@@ -1,4 +1,4 @@
-"""Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
+"""Ending a running session: set only `TimestampFinished`, if the session still runs as it was shown."""
 
 from functools import partial
 from typing import ClassVar
@@ -29,12 +29,12 @@ EXPIRED = "This session has already expired."
 
 
 class EndSession(RecordActionHandler):
-    """End a session before its time."""
+    """End a session before it expires."""
 
     permission: ClassVar[Permission] = Permission.CHAT_END
 
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
-        """As `Action`. One GetItem."""
+        """See `RecordActionHandler.ask`. One GetItem."""
         item = _running(parts, staff)
         now = clock.now()
         return Confirmation(
@@ -60,7 +60,7 @@ class EndSession(RecordActionHandler):
         )
 
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
-        """As `Action`. GetItem, the entry, UpdateItem, and the entry's outcome."""
+        """See `RecordActionHandler.do`. GetItem, the entry, UpdateItem, and the entry's outcome."""
         item = _running(parts, staff)
         if not is_digest_of(seen, _as_seen(item)):
             raise Conflict(CHANGED)
@@ -69,7 +69,7 @@ class EndSession(RecordActionHandler):
 
 
 def seen_of(item: Session) -> str:
-    """What a form keeps of a session as it was shown: another one for another value of what is written."""
+    """Return a digest of a session as it was shown, which differs once another value was written."""
     return keyed_digest(_as_seen(item))[:32]
 
 
@@ -78,7 +78,7 @@ def _as_seen(item: Session) -> str:
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:
-    """The session, as it is now. Raises `NothingToDo` unless it runs, `NotFound` where nothing tells of it."""
+    """Return the current session. Raises `NothingToDo` unless it runs, `NotFound` if nothing is known about it."""
     check(staff)
     staff.require(Permission.CHAT_END)
     match parts:
@@ -96,7 +96,7 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
 
 
 def _end(item: Session) -> None:
-    """End a session that exists, has not expired, and is as it was seen: a writer may leave 0 for not finished."""
+    """End a session if it exists, has not expired, and is as it was seen: writers may store 0 for not finished."""
     now = {"N": str(clock.to_epoch(clock.now()))}
     key = queries.key_of_session(item.UserId, item.SessionId)
     update_as_read("SESSIONS", key or {}, item, {_FINISHED: now}, unchanged=[_FINISHED], expiry="SessionTTL")

@@ -1,4 +1,4 @@
-"""Generated images (table ImageResponses): as rows of lists, by exact prompt, and one of them."""
+"""Generated images (table ImageResponses): as rows of lists, by exact prompt, and as pages."""
 
 import re
 from datetime import datetime
@@ -21,14 +21,14 @@ from conversations.stores.records import Cell, RecordLink, RecordPage, RecordRow
 COLUMNS = ("Prompt", "When", "User")
 
 
-# Of a host name as DNS has them; never an address of numbers, nor one without a dot.
+# A DNS host name: no IP address, and at least one dot.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
 _URI = re.compile(r"https://[!-\[\]-~]{1,2000}", re.ASCII | re.IGNORECASE)
 PROMPT_IN_LIST = 80
 
 
 def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> RecordRow:
-    """An image in a list. `at` is when its message was written; `is_lost`: the images could not be read."""
+    """Return an image as a row. `at` is when its message was written; `is_lost`: the images could not be read."""
     if image is None:
         flaws = () if is_lost else ("it is not in ImageResponses",)
         return RecordRow(f"Image {short(image_id)}", None, (Cell(at=at), Cell()), flaws=flaws)
@@ -45,7 +45,7 @@ def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: 
 
 
 def load_image(image_id: str) -> Image:
-    """An image: one GetItem. Raises `NotFound` and the store's errors."""
+    """Load an image with one GetItem. Raises `NotFound` and the store's errors."""
     found = queries.image(image_id)
     if found is None:
         raise NotFound
@@ -53,7 +53,7 @@ def load_image(image_id: str) -> Image:
 
 
 def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> RecordPage:
-    """An image as shown: who may see everything may load it. Reads nothing and never raises."""
+    """Return the page of an image; only `raw` ones can be loaded by the browser. Reads nothing and never raises."""
     uri, owner, prompt = image.plain("ImageURI"), image.plain("UserId"), image.plain("Prompt")
     flaws = (*flaws_of(image), *unknown_names(image))
     if isinstance(uri, str) and uri and not host_of(uri):
@@ -81,23 +81,26 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
     )
 
 
-# --- Pictures that a browser may load: only over https, from a plain host, once a person asks -------------------------
+# --- Pictures that a browser may load: only over https, from a plain host, after a click ------------------------------
 
 
 def prompt_of(image: Image, *, raw: bool) -> str:
-    """What was asked for, whole; "" where it is not kept."""
+    """Return the whole prompt; "" if none is stored."""
     value = image.plain("Prompt")
     text = clean(text_of(value)) if value not in (None, "") else ""
     return text if raw else redact(text)
 
 
 def prompt_in_list(image: Image) -> str:
-    """What was asked for, redacted and cut, whoever looks."""
+    """Return the prompt, redacted and shortened for everybody."""
     return excerpt(prompt_of(image, raw=True), PROMPT_IN_LIST)
 
 
 def picture_of(image: Image, show: str) -> Picture | None:
-    """The picture, for who may see everything; None where its address is none that is loaded. `show`: asked for."""
+    """Return the picture for people who may see everything; None if its address may not be loaded.
+
+    `show` is the digest of the picture that was requested.
+    """
     host = host_of(uri := image.plain("ImageURI"))
     if not host:
         return None
@@ -106,7 +109,7 @@ def picture_of(image: Image, show: str) -> Picture | None:
 
 
 def host_of(uri: object) -> str:
-    """The host of an address that may be loaded; "" for any other."""
+    """Return the host of an address that may be loaded; "" for any other."""
     if not isinstance(uri, str) or not _URI.fullmatch(uri):
         return ""
     try:

@@ -1,6 +1,6 @@
 """Keys of the chatbot's tables: users are SHA-256 digests of phone numbers, sessions are `<user>:<epoch seconds>`.
 
-Writers drift: an id may be anything, a number in clear too, so that none is shown but shortened and redacted.
+Writers drift: an id may be anything, even a phone number in clear, so ids are only shown shortened and redacted.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from console.templatetags.components import day, zone_of
 from console.trees import clean
 from conversations.stores.records import RecordLink, RecordPlace, a_list, a_record
 
-# What one segment of an id may take so that it fits into a trail's key with the words before it.
+# The size limit of an id, so that it fits into a trail's key after a prefix.
 ID_BYTES = SORT_KEY_BYTES
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
 _DIGITS, _LETTERS = "0123456789.-+E", "abcdefghijkmpx"
@@ -30,7 +30,7 @@ _ANCHOR = re.compile(rf"[{_LETTERS}]{{1,60}}", re.ASCII)
 
 
 def check(staff: Staff) -> None:
-    """Raise `Forbidden` for who may not read conversations, `NotFound` for whose scope is not all companies.
+    """Raise `Forbidden` without permission to read conversations, `NotFound` unless all companies are in scope.
 
     Chats belong to no company.
     """
@@ -43,48 +43,48 @@ def check(staff: Staff) -> None:
 
 
 def user_ids_of(phone: str) -> tuple[str, ...]:
-    """The ids that the user with that phone number can have: SHA-256 of the number and the chatbot's own secret.
+    """Return the possible ids of the user with a phone number: SHA-256 of the number and the chatbot's own secret.
 
-    The schema knows no secret: what was stored before there was one, or without it, has the number's digest alone.
+    The schema has no secret: users stored before it was introduced, or without it, have the digest of the number alone.
     """
     secrets = dict.fromkeys((settings.CHATBOT_USER_ID_SECRET, ""))
     return tuple(hashlib.sha256((phone + each).encode("utf-8", "surrogatepass")).hexdigest() for each in secrets)
 
 
 def owner_of(session_id: str) -> str:
-    """The user that a session's id begins with; "" where it does not say."""
+    """Return the user id at the start of a session id; "" if there is none."""
     return session_id.rpartition(":")[0]
 
 
 def begun_at(session_id: str) -> datetime | None:
-    """When a session began, by its id; None where it does not say."""
+    """Return when a session began, from its id; None if it does not say."""
     _, colon, time = session_id.rpartition(":")
     return clock.parse_instant(time) if colon else None
 
 
 def is_digest(text: str) -> bool:
-    """Whether that is a SHA-256 digest in hex."""
+    """Return whether a text is a SHA-256 digest in hex."""
     return _DIGEST.fullmatch(text) is not None
 
 
 def short(key: str) -> str:
-    """A user's or image's id as everybody is shown it."""
+    """Return a user's or image's id in the form shown to everybody."""
     return f"{key[:8]}…" if is_digest(key) else excerpt(clean(key), 24)
 
 
 def short_session(session_id: str) -> str:
-    """A session's id as everybody is shown it: its user's, shortened, and its time."""
+    """Return a session's id in the form shown to everybody: its user's, shortened, and its time."""
     owner, colon, time = session_id.rpartition(":")
     return f"{short(owner)}:{short(time)}" if colon else short(session_id)
 
 
 def is_usable(key: Any) -> bool:
-    """Whether that is text that can be the key of an item that the console opens."""
+    """Return whether a value can be the key of an item that the console opens."""
     return isinstance(key, str) and fits(key, ID_BYTES)
 
 
 def reference_of(image_id: str) -> str:
-    """What an address names an image by that is to be shown: a keyed digest."""
+    """Return a keyed digest that names an image to show in an address."""
     return keyed_digest(image_id)[:20]
 
 
@@ -92,17 +92,17 @@ def reference_of(image_id: str) -> str:
 
 
 def position_of(item: ForeignModel) -> Decimal:
-    """The exact `TimestampCreated` of an item whose key it is part of."""
+    """Return the exact `TimestampCreated` of an item whose key includes it."""
     return Decimal(item.raw["TimestampCreated"]["N"])
 
 
 def anchor_of(position: Decimal) -> str:
-    """The anchor of what was written then: its digits as letters, since digits can look like a phone number."""
+    """Return the anchor of a position: its digits as letters, since digits can look like a phone number."""
     return str(position).translate(_AS_LETTERS)
 
 
 def position_at(anchor: str) -> Decimal | None:
-    """The time that an anchor stands for; None for what is no anchor."""
+    """Return the position of an anchor; None if it is not an anchor."""
     if not _ANCHOR.fullmatch(anchor):
         return None
     try:
@@ -116,29 +116,29 @@ def position_at(anchor: str) -> Decimal | None:
 
 
 def session_place(user_id: str, session_id: str, position: Decimal | None = None) -> RecordPlace | None:
-    """Where a session has its page; None for an id that is too long, or none. `position`: at that message."""
+    """Return the place of a session's page, at the message of `position`; None for an id that is too long or empty."""
     if not is_usable(session_id):
         return None
     return a_record("session", user_id, session_id, at=anchor_of(position) if position is not None else "")
 
 
 def image_place(image_id: Any) -> RecordPlace | None:
-    """Where an image has its page; None for what cannot be an id."""
+    """Return the place of an image's page; None for an unusable id."""
     return a_record("image", image_id) if is_usable(image_id) else None
 
 
 def user_link(user_id: str) -> RecordLink:
-    """A user, to the list of their sessions."""
+    """Return a link from a user to the list of their sessions."""
     place = a_list("sessions", user_id) if is_usable(user_id) else None
     return RecordLink(f"User {short(user_id)}" if user_id else "Unknown user", place)
 
 
 def tabs(user_id: str, current: str) -> tuple[RecordLink, ...]:
-    """The lists of one user."""
+    """Return links to the lists of one user."""
     names = {"sessions": "Sessions", "chats": "Chats over time", "images": "Images"}
     return tuple(RecordLink(title, a_list(name, user_id), current=name == current) for name, title in names.items())
 
 
 def moment(at: datetime | None, staff: Staff) -> str:
-    """A time as the name of something, in the person's zone: `Today, 16:02`."""
+    """Format a time in the person's zone as a name: `Today, 16:02`."""
     return f"{day(at, staff)}, {at.astimezone(zone_of(staff)):%H:%M}" if at else "Unknown time"

@@ -1,4 +1,4 @@
-"""Looking chats up: by phone number, user, session, image or prompt. What is typed is kept nowhere."""
+"""Looking chats up by phone number, user, session, image or prompt. The input is never stored."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from conversations.stores.chats.models import PROMPT, USERS_LAST_MESSAGE
 from conversations.stores.reading import Attempted, attempt, index_absent
 from conversations.stores.records import RecordPlace, a_list, a_record
 
-# How a number's likeliest spelling looks.
+# The likeliest spelling of a number.
 _NUMBER = re.compile(r"\+\d+", re.ASCII)
 
 NO_SUCH_NUMBER = "No user with that number has ever chatted. Check the number and enter it with its country code."
@@ -32,7 +32,7 @@ CANNOT_KNOW = (
 
 
 class ByPhone(StoreLookup):
-    """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
+    """A user, by the phone number whose digest is the user's id. The number itself is never passed on."""
 
     look = "phone"
     of_person = ("phone",)
@@ -45,14 +45,14 @@ class ByPhone(StoreLookup):
         self.nothing = NO_SUCH_NUMBER if settings.CHATBOT_USER_ID_SECRET else CANNOT_KNOW
 
     def clean_phone(self) -> str:
-        """As typed, if it is a number in any spelling."""
+        """Return the number as typed, if it is one in any spelling."""
         typed: str = self.cleaned_data["phone"]
         if not _NUMBER.fullmatch("".join(spellings(typed)[:1])):
             raise forms.ValidationError("Enter a phone number with its country code, such as +44 20 7946 0018.")
         return typed
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The user's list: two small Queries for each spelling and secret, at once."""
+        """Return the user's list. Two small Queries for each spelling and secret, run in parallel."""
         check(staff)
         return _users(tuple(one for each in spellings(self.cleaned_data["phone"]) for one in user_ids_of(each)))
 
@@ -68,7 +68,7 @@ class ChatsByUser(StoreLookup):
     user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The user's list: two small Queries, at once; four where digits of a digest were typed in capitals."""
+        """Return the user's list. Two small Queries in parallel; four if a digest was typed in capitals."""
         check(staff)
         typed = self.cleaned_data["user_id"]
         return _users(tuple(dict.fromkeys((typed, typed.lower()))) if is_digest(typed) else (typed,))
@@ -85,7 +85,7 @@ class BySession(StoreLookup):
     session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The session: a GetItem and a small Query, at once."""
+        """Return the session. A GetItem and a small Query in parallel."""
         check(staff)
         session_id = self.cleaned_data["session_id"]
         by_id = owner_of(session_id)
@@ -95,7 +95,8 @@ class BySession(StoreLookup):
             attempt(partial(queries.user_in, session_id), nobody),
         )
         _found((running, named))
-        # Writers drift: whom its events name is whose it is, unless it runs as the user's whom its id names.
+        # Writers drift: a session belongs to the user whom its events name, unless it runs as that of the user in its
+        # id.
         user_id = by_id if running.value is not None else named.value or by_id
         return a_record("session", user_id, session_id)
 
@@ -111,7 +112,7 @@ class ByImage(StoreLookup):
     image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The image: one GetItem."""
+        """Return the image. One GetItem."""
         check(staff)
         image_id = self.cleaned_data["image_id"]
         if queries.image(image_id) is None:
@@ -126,11 +127,11 @@ class ByPrompt(StoreLookup):
     title = "Images by prompt"
     found = "Images of that prompt"
     nothing = "There is no image with exactly that prompt. Every letter, capital and space counts."
-    # Spaces at its ends are part of a prompt, but also come along when one is copied.
+    # Leading and trailing spaces may be part of a prompt, or may have been copied with it.
     prompt = KeyField(label="Exact prompt", strip=False)
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The prompt's list: one small Query, or two at once where there are spaces at its ends."""
+        """Return the prompt's list. One small Query, or two in parallel if it begins or ends with spaces."""
         check(staff)
         typed = self.cleaned_data["prompt"]
         candidates = [each for each in dict.fromkeys((typed, typed.strip())) if each]
@@ -141,7 +142,7 @@ class ByPrompt(StoreLookup):
 
 
 def _users(candidates: tuple[str, ...]) -> RecordPlace:
-    """The list of the first of these users who is there; of all, where spellings of a number are users of their own."""
+    """Return the list of the user that exists; a list of users if several spellings of a number exist."""
     usable = [each for each in candidates if is_usable(each)]
     reads: list[Callable[[], bool]] = []
     for each in usable:
@@ -154,7 +155,7 @@ def _users(candidates: tuple[str, ...]) -> RecordPlace:
 
 
 def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[[], bool]:
-    """The same read; where the index is not there, that is a designed state, and not a fault."""
+    """Wrap a read so that a missing index counts as a missing table, which is an expected state and not a fault."""
 
     def found() -> bool:
         try:
@@ -170,14 +171,14 @@ def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[
 
 
 def _which(*reads: Callable[[], bool]) -> list[int]:
-    """Which of these find something, all tried at once; as `_found`."""
+    """Return the indexes of the reads that find something, run in parallel. Raises the errors of `_found`."""
     return _found(parallel(*(attempt(read, False) for read in reads)))
 
 
 def _found(answers: Sequence[Attempted[Any]]) -> list[int]:
-    """Which answers are something. One that failed is passed over where another is.
+    """Return the indexes of the answers that are something. Failed reads are ignored if another one found something.
 
-    Raises `NotFound` where nothing was found, but the store's error where that cannot be known.
+    Raises `NotFound` if nothing was found, but the store's error if a read failed.
     """
     found = [number for number, answer in enumerate(answers) if answer.value not in (None, False)]
     if found:

@@ -1,7 +1,8 @@
-"""The messages of a session: what Chats says happened, joined with what ChatMessages still holds of it.
+"""The messages of a session: the events in Chats, joined with the texts that ChatMessages still contains.
 
-Both tables have the same keys, and either may hold what the other does not. A window is of the times in both that both
-were read up to, so that no message is missed between two windows. One bad item is one flagged message, never an error.
+Both tables have the same keys, and either may contain items that the other lacks. A window only covers times up to
+which both were read, so that no message is missed between two windows. A bad item becomes a flagged message, never an
+error.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ _NO_TEXTS: Part[ChatText] = Part()
 
 @dataclass(frozen=True, slots=True)
 class ChatEntry:
-    """One message: its event, its text while that is kept, or both."""
+    """One message: its event, its text while that exists, or both."""
 
     position: Decimal
     event: ChatEvent | None
@@ -46,7 +47,7 @@ class ChatEntry:
 
 @dataclass(frozen=True, slots=True)
 class ChatWindow:
-    """Messages in the order of time. `is_from_start`, `is_to_end`: nothing lies before them, or after them.
+    """Messages in the order of time. `is_from_start`, `is_to_end`: there are none before them, or after them.
 
     `events` and `texts` say whether the tables could be read.
     """
@@ -59,7 +60,7 @@ class ChatWindow:
 
 
 def spot_of(cursor: str, *binding: str) -> Spot | None:
-    """The spot in a sealed cursor; None for one of another session or person, or for none."""
+    """Return the spot in a sealed cursor; None if it is empty, or of another session or person."""
     match unseal_cursor(cursor, *binding) if cursor else None:
         case ["before" | "after" as way, str() as letters] if (position := position_at(letters)) is not None:
             return Spot(way, position)
@@ -67,12 +68,14 @@ def spot_of(cursor: str, *binding: str) -> Spot | None:
 
 
 def sealed(way: str, letters: str, *binding: str) -> str:
-    """A cursor to the window before or after the message of that anchor."""
+    """Return a cursor to the window before or after the message of an anchor."""
     return seal_cursor([way, letters], *binding)
 
 
 def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
-    """The window at a spot: two Queries at once. Where it lacks the message of anchor `at`, the one that ends with it.
+    """Read the window at a spot, or the one that ends with the message of anchor `at` if that is not in it.
+
+    Two Queries in parallel for each window.
 
     Errors of the store are in the window, and not raised.
     """
@@ -87,7 +90,7 @@ def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
 
 
 def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]], spot: Spot) -> ChatWindow:
-    """One window of both tables' items. Never raises."""
+    """Join the items of both tables into one window. Never raises."""
     descending = spot.way != "after"
     streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_gone)]
     known: list[ChatEntry] = []
@@ -95,7 +98,7 @@ def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]],
         if len(known) == WINDOW and first.waiting[0].item is not None:
             break
         position = first.waiting[0].order
-        # The same time in both is one message.
+        # Items with the same time are one message.
         event, text = (each.take().item if each.is_at(position) else None for each in streams)
         if event is not None or text is not None:
             known.append(ChatEntry(position, event, text))
@@ -106,19 +109,19 @@ def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]],
 
 
 def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
-    """A table's items, of which the hidden only tell how far it was read."""
+    """Return a stream of a table's items; hidden ones only mark how far it was read."""
     found = [Candidate(position_of(item), BEGINNING, None if is_hidden(item) else item) for item in part.items]
     return Stream(stretch=Stretch(found, part.last))
 
 
 def user_of(entries: tuple[ChatEntry, ...]) -> str:
-    """The user that events name; "" where none does."""
+    """Return the user that events name; "" if none does."""
     named = (each.event.plain("UserId") for each in entries if each.event is not None)
     return next((each for each in named if isinstance(each, str) and each), "")
 
 
 def image_id_of(event: ForeignModel | None) -> str:
-    """The image that came of an event; "" for none."""
+    """Return the id of the image that an event produced; "" for none."""
     value = None if event is None else event.plain("ImageId")
     return value if isinstance(value, str) else ""
 
@@ -128,9 +131,9 @@ def image_id_of(event: ForeignModel | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MessageContext:
-    """What the messages of a page have in common. `show` is the reference of the picture that is asked for.
+    """What the messages of a page have in common. `show` is the reference of the requested picture.
 
-    `is_expired`: the session is; `images` by their ids, None where they could not be read.
+    `is_expired`: the session is; `images` by their ids, None if they could not be read.
     """
 
     user_id: str
@@ -141,9 +144,9 @@ class MessageContext:
 
 
 def messages_of(window: ChatWindow, context: MessageContext) -> tuple[Message, ...]:
-    """The messages of a window by instants, the oldest first. Never raises."""
+    """Return the messages of a window by time, oldest first. Never raises."""
     made = [_message(entry, window, context) for entry in window.entries]
-    # In the order of the numbers that are their keys, but for writers who count in other units.
+    # Keys are already in order, except for writers that use other units.
     return tuple(sorted(made, key=lambda message: message.at.timestamp() if message.at else 0.0))
 
 
@@ -193,7 +196,7 @@ def _note(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> str:
 
 
 def _more(entry: ChatEntry, *, raw: bool) -> Node | None:
-    """What its items have that no schema knows."""
+    """Return the attributes of its items that are not in the schema."""
     members: dict[str, Any] = entry.event.unknown() if entry.event is not None else {}
     if entry.text is not None:
         members |= {name: value for name, value in entry.text.unknown().items() if name not in _SHOWN_ELSEWHERE}

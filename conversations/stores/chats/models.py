@@ -1,6 +1,6 @@
-"""Items of the chatbot's four tables (schema chatbot-sessions). Attributes bear the names that they are stored under.
+"""Items of the chatbot's four tables (schema chatbot-sessions), with attributes named as they are stored.
 
-The chatbot writes them; the console sets `TimestampFinished` of a session and nothing else.
+The chatbot writes them; the console only sets `TimestampFinished` of a session.
 """
 
 from decimal import Decimal
@@ -13,21 +13,21 @@ from console.store.models import ForeignModel, TableMeta
 
 
 class DecimalAttribute(Attribute[Decimal]):
-    """A number with all its digits: as a float, a time of a key would no longer be that key."""
+    """A number with all its digits: a float would change times that are part of a key."""
 
     attr_type = NUMBER
 
     def serialize(self, value: Decimal) -> str:
-        """As DynamoDB takes a number."""
+        """Return the number as DynamoDB expects it."""
         return str(value)
 
     def deserialize(self, value: str) -> Decimal:
-        """Exact. Raises `ArithmeticError` for no number, which a foreign model notes as drift."""
+        """Return the exact number. Raises `ArithmeticError` for anything else, which a foreign model notes as drift."""
         return Decimal(value)
 
 
 class Session(ForeignModel):
-    """A session (table Sessions), there while it runs and until DynamoDB removes it. Times are epoch seconds."""
+    """A session (table Sessions), stored until DynamoDB removes it after it has expired. Times are epoch seconds."""
 
     class Meta(TableMeta):
         table_key = "SESSIONS"
@@ -42,7 +42,7 @@ class Session(ForeignModel):
 
 
 class UserConversationIndex(GlobalSecondaryIndex["ChatEvent"]):
-    """A user's chats over time. The schema spells its name so."""
+    """A user's chats over time. The misspelt index name is the schema's."""
 
     class Meta:
         index_name = "UserConverationGlobalIndex"
@@ -53,7 +53,7 @@ class UserConversationIndex(GlobalSecondaryIndex["ChatEvent"]):
 
 
 class UsersLastMessageIndex(GlobalSecondaryIndex["ChatEvent"]):
-    """Whoever ever chatted; it has no order."""
+    """All users who have ever chatted, unordered."""
 
     class Meta:
         index_name = "UsersLastMessageGlobalIndex"
@@ -63,7 +63,7 @@ class UsersLastMessageIndex(GlobalSecondaryIndex["ChatEvent"]):
 
 
 class ChatEvent(ForeignModel):
-    """That somebody wrote at some time (table Chats), for good: who, and which image came of it, but no text."""
+    """A message that was written (table Chats), stored permanently: author, time and resulting image, but no text."""
 
     class Meta(TableMeta):
         table_key = "CHATS"
@@ -79,7 +79,7 @@ class ChatEvent(ForeignModel):
 
 
 class ChatText(ForeignModel):
-    """What was written (table ChatMessages, in `Message`), until its session expires."""
+    """The text of a message (table ChatMessages, in `Message`), until its session expires."""
 
     class Meta(TableMeta):
         table_key = "CHAT_MESSAGES"
@@ -101,7 +101,7 @@ class PromptIndex(GlobalSecondaryIndex["Image"]):
 
 
 class Image(ForeignModel):
-    """A generated image (table ImageResponses): its prompt, and where it lies."""
+    """A generated image (table ImageResponses): its prompt, and its address."""
 
     class Meta(TableMeta):
         table_key = "IMAGE_RESPONSES"

@@ -1,4 +1,4 @@
-"""Lists of chats over time: a user's messages, the images that came of them, and the images of a prompt."""
+"""Lists of chats over time: a user's messages, the images made for them, and the images of a prompt."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ _TICK = timedelta(microseconds=1)
 
 
 def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listing:
-    """A user's messages, newest first, of the days that were chosen: one Query. Raises the store's errors."""
+    """List a user's messages on the chosen days, newest first. One Query. Raises the store's errors."""
     form = DaysForm(parameters.data)
     form.is_valid()
     listing = Listing(
@@ -50,7 +50,7 @@ def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listin
     since, until = form.instants(zone_of(staff))
     if since or until:
         low = Decimal(clock.to_epoch(since)) if since else Decimal(0)
-        # Up to the midnight, and not at it.
+        # Up to but not including midnight.
         high = Decimal(repr((until - _TICK).timestamp())) if until else _LATEST
         source = replace(_source(user_id), ranges=((low, high),))
     else:
@@ -66,9 +66,9 @@ def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listin
 
 
 def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listing:
-    """The images of a user's chats, newest first: a few Queries at most, and one BatchGetItem.
+    """List the images of a user's chats, newest first: a few Queries at most, and one BatchGetItem.
 
-    Raises the store's errors of the chats; where the images cannot be read, the rows say so.
+    Raises the store's errors for the chats; if the images cannot be read, the rows say so.
     """
     listing = Listing(
         title=f"User {short(user_id)}",
@@ -95,7 +95,7 @@ def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listi
 
 
 def list_of_prompt(prompt: str, staff: Staff, parameters: ListParameters) -> Listing:
-    """The images of one prompt, newest first: one Query. Raises the store's errors."""
+    """List the images of one prompt, newest first. One Query. Raises the store's errors."""
     listing = Listing(
         title="Images of one prompt",
         columns=IMAGE_COLUMNS,
@@ -133,7 +133,7 @@ def _listed(
     failed: str,
     rows_of: Callable[[PageRead[M]], Rows],
 ) -> Listing:
-    """The list with one page of rows; without any, and saying why, where its table or index is not there.
+    """Return the list with one page of rows; without rows, but with a notice, if its table or index is missing.
 
     Raises the store's other errors.
     """

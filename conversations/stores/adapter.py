@@ -91,8 +91,7 @@ class Adapter(ABC):
 
     `tables` are the keys of its tables; without the first of them there is no section. `about` is one sentence about
     what is stored there. `found_by` are the look-ups, and the field of each, by which the search box finds a kind of
-    identifier. `unsearched` explains why search and look-ups find nothing for staff with a limited scope; "" if they
-    find it.
+    identifier. `unsearched` explains why neither finds anything for staff with a limited scope; "" if both do.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""What all stores need to read items that others write: one failed read costs a line, one bad attribute a flag."""
+"""Shared reading of items by other writers: a failed read costs a notice, a bad attribute a flag, never the page."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ UNKNOWN_SENDER = "Unknown sender"
 
 @dataclass(frozen=True, slots=True)
 class Attempted(Generic[T]):
-    """What a read gave; `error` is why it gave nothing."""
+    """The result of a read; `error` is why there is none."""
 
     value: T
     error: ConsoleError | None = None
 
     @property
     def is_denied(self) -> bool:
-        """Whether DynamoDB refused the read itself, as it does where a table or index is not there."""
+        """Whether DynamoDB refused the read itself, as it does if a table or index is missing."""
         return isinstance(self.error, NotAccepted | TableMissing)
 
 
 def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
-    """A read that does not raise the store's errors, but gives `otherwise` and the error."""
+    """Wrap a read so that it returns `otherwise` and the error instead of raising the store's errors."""
 
     def tried() -> Attempted[T]:
         try:
@@ -55,7 +55,7 @@ def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
 
 
 def index_absent(table_key: str, index: str) -> bool:
-    """Whether a table is there, but not that index of it. Never raises: where nobody can say, it is not absent."""
+    """Return whether a table exists without that index. Never raises: if this cannot be determined, return False."""
     try:
         return presence.index_absent(table_key, index)
     except ConsoleError:
@@ -63,12 +63,12 @@ def index_absent(table_key: str, index: str) -> bool:
 
 
 def is_designed(error: ConsoleError, table_key: str, index: str) -> bool:
-    """Whether a list has nothing because its table or index is not there, rather than for a fault."""
+    """Return whether a read failed because its table or index is missing, and not because of a fault."""
     return isinstance(error, TableMissing) or (isinstance(error, NotAccepted) and index_absent(table_key, index))
 
 
 class OtherKey(TableMissing):
-    """A table has a key that the console does not read by, as the message says."""
+    """Raised when a table has a key that the console does not support, as the message says."""
 
     def __init__(self, message: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class OtherKey(TableMissing):
 
 
 def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
-    """One line on what could not be read and why; none without an error. `what` is a sentence without its end."""
+    """Return one line on what could not be read, and why; none without an error. `what` is the start of it."""
     if error is None:
         return ()
     if isinstance(error, OtherKey):
@@ -90,7 +90,7 @@ def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str 
 
 
 def get_item(table_key: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
-    """One strongly consistent GetItem, both ways in DynamoDB JSON. Raises the store's errors."""
+    """Return an item with one strongly consistent GetItem, in DynamoDB JSON like its key. Raises the store's errors."""
     answer = call(
         "GetItem", TableName=table_name(table_key), Key=key, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
     )
@@ -101,7 +101,7 @@ def get_item(table_key: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def drift_in(item: ForeignModel, required: Iterable[str], times: Iterable[str]) -> dict[str, str]:
-    """What of an item is not as its schema says, by attribute: wrong types, absent values and unreadable times."""
+    """Return how an item deviates from its schema, by attribute: wrong types, absent values and unreadable times."""
     found = dict(item.drift)
     for name in required:
         stored = item.raw.get(name)
@@ -116,14 +116,14 @@ def drift_in(item: ForeignModel, required: Iterable[str], times: Iterable[str]) 
 
 
 def described(drift: Mapping[str, str]) -> tuple[str, ...]:
-    """Drift in words, one for each attribute."""
+    """Return drift in words, one text for each attribute."""
     return tuple(f"{name}: {what}" for name, what in sorted(drift.items()))
 
 
 def speaker_of(
     role: Any, attribute: str, known: Iterable[str] = ("user", "assistant")
 ) -> tuple[Speaker, str, tuple[str, ...]]:
-    """Who a stored role names, what they are called, and a flaw for a role that is not among the `known`."""
+    """Return the speaker of a stored role, their name, and a flaw if the role is not among the `known`."""
     if role in (None, ""):
         return Speaker.UNKNOWN, UNKNOWN_SENDER, ()
     word = role.strip().lower() if isinstance(role, str) else ""
@@ -135,7 +135,7 @@ def speaker_of(
 
 
 def shown_tree(value: Any, *, raw: bool) -> Node | None:
-    """Any value as a tree without credentials, redacted unless `raw`; None for nothing."""
+    """Return any value as a tree without credentials, redacted unless `raw`; None if it is empty."""
     if value in (None, "", [], {}):
         return None
     masked = mask_credentials(well_formed(value))
@@ -143,6 +143,6 @@ def shown_tree(value: Any, *, raw: bool) -> Node | None:
 
 
 def fingerprint(item: ForeignModel, *names: str) -> str:
-    """These attributes exactly as they are stored; absent and NULL are the same."""
+    """Return these attributes exactly as they are stored; absent and NULL are the same."""
     stored = (item.raw.get(name) for name in names)
     return json.dumps([None if value is None or "NULL" in value else value for value in stored], sort_keys=True)

@@ -1,6 +1,6 @@
-"""What the pages of every store show: frozen, and already redacted for the person who looks.
+"""The content of every store's pages: frozen, and already redacted for its reader.
 
-An adapter makes these of its items, and the pages are the same for all stores.
+Adapters make these from their items; the pages are the same for all stores.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from conversations.records import Marker, Message, Picture
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where something of a store is: a list or a record, named by parts of its key. They are sealed in its address.
+    """The place of a list or a record, identified by parts of its key, which are sealed in its address.
 
-    `at` is the anchor of a message, `query` what else the address asks for; neither may hold personal data.
+    `at` is the anchor of a message, `query` the other query parameters; neither may contain personal data.
     """
 
     kind: Literal["list", "record"]
@@ -32,18 +32,18 @@ class RecordPlace:
 
 
 def a_list(*parts: str, **query: str) -> RecordPlace:
-    """The place of a list."""
+    """Return the place of a list."""
     return RecordPlace("list", parts, query=tuple(query.items()))
 
 
 def a_record(*parts: str, at: str = "") -> RecordPlace:
-    """The place of a record, or of one message of it."""
+    """Return the place of a record, or of one message of it."""
     return RecordPlace("record", parts, at)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLink:
-    """A place and what it is called. `current`: of tabs, the one that is shown; `note` are muted words after it."""
+    """A place and its label. `current`: the tab that is shown; `note`: muted words after the label."""
 
     label: str
     place: RecordPlace | None = None
@@ -65,9 +65,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """One row of a list: what it is called, where it leads (None: nowhere), a second line, and its cells.
+    """One row of a list: its name, its link (None: none), its cells, and a second line.
 
-    `flaws` say what of it is not as its schema says.
+    `flaws` say how the item deviates from its schema.
     """
 
     name: str
@@ -79,9 +79,9 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a list. `columns` head the rows' names and their cells.
+    """One page of a list. `columns` are the headings of the rows' names and their cells.
 
-    `next` and `back` are sealed cursors ("" for none); `notices` say how far it looked and what could not be read;
+    `next` and `back` are sealed cursors ("" for none); `notices` say how much was searched and what could not be read;
     `filters` is the bound form of GET filters; `crumbs` are the places above it, below the section itself.
     """
 
@@ -104,8 +104,8 @@ class Listing:
 class Talk:
     """A window of messages with the markers between them, oldest first.
 
-    `earlier` and `later` are what `before` is to be for the windows next to it ("" for none): sealed cursors, or
-    numbers of messages. `earlier_text` and `later_text` are what their links say.
+    `earlier` and `later` are the values of `before` for the adjacent windows ("" for none): sealed cursors, or numbers
+    of messages. `earlier_text` and `later_text` are the labels of their links.
     """
 
     items: tuple[Message | Marker, ...] = ()
@@ -119,7 +119,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class RecordAction:
-    """An action that the person may take on a record: a link to the page that asks before it is done."""
+    """An action that the person may take on a record: a link to its confirmation page."""
 
     action: str
     label: str
@@ -131,8 +131,8 @@ class RecordAction:
 class RecordPage:
     """One record: a conversation, or another thing of the store (an image).
 
-    `state` is shown as a tag beside the title; `flaws` say what is not as the schema says; `unknown` are attributes
-    that no schema knows, redacted; `tables` are short lists that belong to it.
+    `state` is shown as a tag next to the title; `flaws` say how it deviates from the schema; `unknown` are attributes
+    that are not in the schema, redacted; `tables` are short lists that belong to it.
     """
 
     title: str
@@ -153,7 +153,7 @@ class RecordPage:
 
 @dataclass(frozen=True, slots=True)
 class StoreStart:
-    """The section's first page, above its look-ups: where one can begin, and what cannot be done here and why."""
+    """The section's first page, above its look-ups: where to begin, and what is not possible here and why."""
 
     links: tuple[RecordLink, ...] = ()
     links_title: str = ""
@@ -162,10 +162,10 @@ class StoreStart:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What a page asks before an action is done: what it is about, what it will do, and what is typed for it.
+    """The confirmation page of an action: what it is about, what it will do, and the form to fill in.
 
-    `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads. `record` is what
-    the record is called, `crumbs` are the places above it.
+    The form carries `seen`: the state that the person decided on. `back` is where "Cancel" leads. `record` is the name
+    of the record, `crumbs` are the places above it.
     """
 
     title: str
@@ -183,7 +183,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What was done, in words, and where the person goes from there."""
+    """What was done, in words, and the place to show next."""
 
     message: str
     place: RecordPlace
@@ -195,12 +195,12 @@ _ROUTES = {"list": "store-list", "record": "store-record"}
 
 
 def reference_of(store: str, kind: str, parts: tuple[str, ...]) -> str:
-    """The sealed reference of a list or record of a store."""
+    """Return the sealed reference of a list or record of a store."""
     return seal(f"{kind} of {store}", *parts)
 
 
 def parts_of(store: str, kind: str, reference: str) -> tuple[str, ...]:
-    """The parts in a sealed reference. Raises `BadReference` for one of another store or kind."""
+    """Return the parts in a sealed reference. Raises `BadReference` for one of another store or kind."""
     parts = unseal(f"{kind} of {store}", reference)
     if not parts:
         raise BadReference
@@ -208,12 +208,12 @@ def parts_of(store: str, kind: str, reference: str) -> tuple[str, ...]:
 
 
 def address_of(store: str, place: RecordPlace) -> str:
-    """The address of a place of a store."""
+    """Return the address of a place of a store."""
     url = reverse(_ROUTES[place.kind], args=[store, reference_of(store, place.kind, place.parts)])
     query = {**({"at": place.at} if place.at else {}), **dict(place.query)}
     return url + (f"?{urlencode(query)}" if query else "") + (f"#m-{place.at}" if place.at else "")
 
 
 def action_address(store: str, action: str, parts: tuple[str, ...]) -> str:
-    """The address of the page that asks before an action is done to a record."""
+    """Return the address of an action's confirmation page."""
     return reverse("store-action", args=[store, reference_of(store, "record", parts), action])

@@ -1,4 +1,4 @@
-"""Opening a record of a store, on record before anything of it is shown; and doing something to one, with its entry."""
+"""Opening a record of a store, recorded in the trail before it is shown; and writing to one, with a trail entry."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenedRecord:
-    """A record opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted."""
+    """A record opened by one person. `is_raw`: recorded, and the role may see personal data; else redacted."""
 
     page: RecordPage
     subject: Subject
@@ -32,10 +32,10 @@ class OpenedRecord:
 
 
 def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> OpenedRecord:
-    """Open a record to read it: loaded, then put on record (once per person, record and hour), then shown.
+    """Open a record to read it: load it, record this (once per person, record and hour), then build its page.
 
-    Where the entry cannot be written, nothing is returned; where there is no trail at all, everything is redacted.
-    Raises `Forbidden`, `NotFound` (no such record, expired, out of scope: all the same) and the store's errors.
+    If the entry cannot be written, nothing is returned; without a trail, everything is redacted. Raises `Forbidden`,
+    `NotFound` (no such record, expired, out of scope: indistinguishable) and the store's errors.
     """
     staff.require(Permission.CONVERSATION_READ)
     loaded = adapter.load(parts, staff, parameters)
@@ -46,9 +46,9 @@ def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, paramete
 
 
 def record_opened(subject: Subject, staff: Staff, *, raw: bool, part: str = "") -> bool:
-    """Put on record that somebody opened something, once an hour; False where this environment has no trail.
+    """Record that somebody opened something, once an hour; False if this environment has no trail.
 
-    `part` names what was opened in a trail of several. Raises the store's errors.
+    `part` names what was opened in a trail shared by several records. Raises the store's errors.
     """
     payload = {**subject.payload, "shown": "raw" if raw else "redacted"}
     entry = _entry(replace(subject, payload=payload), Action.TRANSCRIPT_OPENED, staff)
@@ -63,10 +63,10 @@ def record_opened(subject: Subject, staff: Staff, *, raw: bool, part: str = "") 
 
 
 def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[], None]) -> None:
-    """Do one conditional write with its entry in the trail, which says pending until its outcome is known.
+    """Do one conditional write with a trail entry, which stays pending until the outcome is known.
 
-    `write` raises `ConditionFailed` where the item is no longer as it was seen: that is told as `Conflict`. Raises
-    `NoTrail` where there is no trail, and the store's errors; where no answer came, the entry stays pending.
+    `write` raises `ConditionFailed` if the item has changed since it was seen, which becomes `Conflict`. Raises
+    `NoTrail` without a trail, and the store's errors; without a response from DynamoDB, the entry stays pending.
     """
     write_on_record(_entry(subject, action, staff), write)
 
@@ -79,9 +79,9 @@ def update_as_read(
     unchanged: Iterable[str],
     expiry: str = "",
 ) -> None:
-    """One UpdateItem of named attributes (None removes one), all in DynamoDB JSON, of an item that is still there.
+    """Set attributes (None removes one), all in DynamoDB JSON, of an item that still exists. One UpdateItem.
 
-    `unchanged` are the attributes that have to be as they were read, of whichever type; absent and NULL are the same.
+    `unchanged` are the attributes that must have the values that were read, of any type; absent and NULL are the same.
     With `expiry`, the item must not have expired. Raises `ConditionFailed` and the store's errors.
     """
     kept = {name: value for name, value in changes.items() if value is not None}
@@ -97,7 +97,7 @@ def update_as_read(
             clauses.append(f"#{name} = :seen_{name}")
             values[f":seen_{name}"] = sendable(stored)
     if expiry:
-        # A time to live that is no number was judged when the item was read.
+        # An expiry that is not a number was handled when the item was read.
         clauses.append(
             f"(attribute_not_exists(#{expiry}) OR NOT attribute_type(#{expiry}, :number) OR #{expiry} > :now)"
         )
@@ -124,7 +124,7 @@ def update_as_read(
 
 
 def _was_sent_again(lost: ConditionFailed) -> bool:
-    """Whether the refused write was a repetition, after an answer that never came: then what is there may be ours."""
+    """Return whether the refused write was a retry of one without a response: the stored values may be ours."""
     refusal = lost.__cause__
     if not isinstance(refusal, ClientError):
         return False

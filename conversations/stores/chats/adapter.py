@@ -1,4 +1,4 @@
-"""The chatbot's store as a section of the console: which list and which record is which."""
+"""The adapter of the chatbot's store: its lists and records by the parts of their addresses."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -22,14 +22,14 @@ from conversations.stores.chats.sessions import list_sessions
 from conversations.stores.records import Listing, RecordLink, RecordPage, RecordRow, StoreStart
 
 FOR_WHOM = "Chats belong to no company, so only people with all companies in scope can read them."
-# Of the person's newest entries in the trail, and of the sessions among them.
+# The person's newest trail entries that are read, and the sessions among them that are shown.
 ENTRIES_READ, OPENED_SHOWN = 100, 12
 
 
 class Chats(Adapter):
     """Sessions of people with the chatbot, and the images that it made (schema chatbot-sessions).
 
-    Lists: `sessions`, `chats` and `images` of a user, `users` of a number that two users have, `prompt`. Records:
+    Lists: `sessions`, `chats` and `images` of a user, `users` of a number that several users have, `prompt`. Records:
     `session` (its user's id and its own), `image`.
     """
 
@@ -51,14 +51,14 @@ class Chats(Adapter):
     }
 
     def start(self, staff: Staff) -> StoreStart:
-        """What the person opened lately, by one Query of the trail: no index has all sessions in order of time."""
+        """Return the person's recently opened chats: no index lists all sessions by time. One Query of the trail."""
         staff.require(Permission.CONVERSATION_READ)
         if not staff.scope.everything:
             return StoreStart(notices=(FOR_WHOM,))
         try:
             trails = trails_of(staff.username, CHAT_TRAIL, ENTRIES_READ)
         except ConsoleError:
-            # What else the page has is of use without it.
+            # The rest of the page is useful without it.
             return StoreStart(notices=("The chats you opened recently could not be read.",))
         ids = [each.removeprefix(CHAT_TRAIL) for each in trails]
         links = tuple(
@@ -69,11 +69,11 @@ class Chats(Adapter):
         return StoreStart(links[:OPENED_SHOWN], "Recently opened by you")
 
     def is_in_use(self, owner_id: str) -> bool:
-        """Chats belong to no company; reads nothing."""
+        """Return False, as chats belong to no company. Reads nothing."""
         return False
 
     def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
-        """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""
+        """Return one page of a list. Raises `NotFound`, and the store's errors if nothing could be read."""
         check(staff)
         match parts:
             case ("sessions", user_id) if is_usable(user_id):
@@ -89,7 +89,7 @@ class Chats(Adapter):
         raise NotFound
 
     def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedSession | Image:
-        """A session or an image. Raises as `Adapter` says."""
+        """Load a session or an image. Raises `NotFound`, and the store's errors."""
         check(staff)
         match parts:
             case ("session", user_id, session_id):
@@ -99,20 +99,20 @@ class Chats(Adapter):
         raise NotFound
 
     def subject(self, loaded: LoadedSession | Image) -> Subject:
-        """The trail of a session, or of an image."""
+        """Return the trail of a session or of an image."""
         if isinstance(loaded, LoadedSession):
             return subject_of(loaded.session_id)
         return Subject(chat_trail(f"image {loaded.ImageId}"), payload={"image": short(loaded.ImageId)})
 
     def page(self, loaded: LoadedSession | Image, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
-        """The page of either."""
+        """Return the page of a session or of an image."""
         if isinstance(loaded, LoadedSession):
             return session_page(loaded, staff, parameters, raw=raw)
         return image_page(loaded, parameters, raw=raw)
 
 
 def _users(user_ids: tuple[str, ...]) -> Listing:
-    """The users of one number, which a writer stored with `+` and another without. Reads nothing."""
+    """Return the users of one number, which writers stored with and without `+`. Reads nothing."""
     links = [user_link(each) for each in user_ids]
     return Listing(
         title="Users of this number",

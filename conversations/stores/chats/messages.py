@@ -75,9 +75,7 @@ def sealed(way: str, letters: str, *binding: str) -> str:
 def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
     """Read the window at a spot, or the one that ends with the message of anchor `at` if that is not in it.
 
-    Two Queries in parallel for each window.
-
-    Errors of the store are in the window, and not raised.
+    Two Queries in parallel for each window. Errors of the store are in the window, and not raised.
     """
     with beside(attempt(partial(around, ChatEvent, session_id, spot), _NO_EVENTS)) as events:
         texts = attempt(partial(around, ChatText, session_id, spot), _NO_TEXTS)()

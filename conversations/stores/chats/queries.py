@@ -1,6 +1,6 @@
-"""Reads of the chatbot's tables, each one call of a bounded size. Items past their `SessionTTL` are not there.
+"""Reads of the chatbot's tables, each one call of a bounded size. Items past their `SessionTTL` are treated as absent.
 
-None checks scope: whoever calls has (`keys.check`). All raise the store's errors.
+Callers check the scope (`keys.check`). All functions raise the store's errors.
 """
 
 import operator
@@ -29,22 +29,22 @@ from conversations.stores.reading import OtherKey, get_item
 
 M = TypeVar("M", bound=ForeignModel)
 
-# A user has one session at a time, and each is removed within days: more than these are not by design.
+# A user has one session at a time, and each is removed within days: by design there are never more.
 MOST_SESSIONS = 100
-# To find whether there is one that has not expired: DynamoDB may leave a few expired ones before it.
+# Enough to find an unexpired session: DynamoDB may list a few expired ones before it.
 PROBED = 5
-# Small items, 250 bytes or so: one call of some 16 read units.
+# Small items of about 250 bytes: one call of some 16 read units.
 EVENTS_READ = 500
-# Compared to find when somebody last wrote: the index has no order.
+# How many are compared to find a user's latest message: the index has no order.
 COMPARED = 100
 WINDOW = 100
-# A number as DynamoDB takes it for a key: the seconds when a session began, with decimals or without.
+# A number that DynamoDB accepts as a key: the seconds when a session began, with or without decimals.
 _EPOCH = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,17})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[M]):
-    """What one Query gave, in its order. `last` is where DynamoDB stopped, None at the end."""
+    """The result of one Query, in its order. `last` is where DynamoDB stopped, None at the end."""
 
     items: tuple[M, ...] = ()
     last: Key | None = None
@@ -52,7 +52,7 @@ class Part(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in a session's time a window lies: those before a time, after it, or up to it; None: the latest."""
+    """The position of a window in a session: before a time, after it, or up to it; None: the latest messages."""
 
     way: Literal["before", "after", "to"] = "before"
     position: Decimal | None = None
@@ -61,13 +61,13 @@ class Spot:
 def _first_part(
     model: type[M], partition: str, condition: Condition | None = None, *, forward: bool = False, **more: Any
 ) -> Part[M]:
-    """The first page of a Query; `more` as of `streams.query`."""
+    """Return the first page of a Query; `more` are options of `query`."""
     found, last = query(model, partition, condition, forward=forward, **more)
     return Part(tuple(model.from_raw_data(raw) for raw in found), last)
 
 
 def is_gone(item: ForeignModel) -> bool:
-    """Whether an item's `SessionTTL` lies in the past: DynamoDB may give it out for days."""
+    """Return whether an item's `SessionTTL` has passed: DynamoDB may return it for days."""
     return clock.is_expired(item.plain("SessionTTL"), clock.now())
 
 
@@ -75,10 +75,10 @@ def is_gone(item: ForeignModel) -> bool:
 
 
 def key_of_session(user_id: str, session_id: str) -> Key | None:
-    """A session's key in the table that is there; None for an id that can have none.
+    """Return a session's key in the existing table; None for an id that can have none.
 
-    The schema's table is sorted by `SessionId`, the public chatbot's own by the `TimestampCreated` with which the id
-    ends. Raises `TableMissing`, which says so, for a table with another key, and the store's errors.
+    The schema's table is sorted by `SessionId`, the public chatbot's own by the `TimestampCreated` at the end of the
+    id. Raises `OtherKey` for a table with another key, and the store's errors.
     """
     if not fits(user_id) or not fits(session_id, SORT_KEY_BYTES):
         return None
@@ -90,7 +90,10 @@ def key_of_session(user_id: str, session_id: str) -> Key | None:
 
 
 def _is_sorted_by_time() -> bool:
-    """Whether sessions are sorted by `TimestampCreated` here, else by `SessionId`. Raises as `key_of_session`."""
+    """Return whether sessions are sorted by `TimestampCreated`, else by `SessionId`.
+
+    Raises the errors of `key_of_session`.
+    """
     names = table_keys("SESSIONS")
     if not has_known_key("SESSIONS"):
         raise OtherKey(
@@ -101,13 +104,13 @@ def _is_sorted_by_time() -> bool:
 
 
 def session(user_id: str, session_id: str) -> Session | None:
-    """A session that has not expired, as it is now: one strongly consistent GetItem; none for what is no key."""
+    """Return a current, unexpired session; None for an invalid key. One strongly consistent GetItem."""
     found = stored_session(user_id, session_id)
     return None if found is None or is_gone(found) else found
 
 
 def stored_session(user_id: str, session_id: str) -> Session | None:
-    """As `session`, also one that has expired and is not removed yet: nothing else tells how it ended."""
+    """Return a session that may have expired but is not removed yet: only the item shows how it ended."""
     key = key_of_session(user_id, session_id)
     raw = get_item("SESSIONS", key) if key else None
     found = session_in(raw) if raw else None
@@ -115,21 +118,21 @@ def stored_session(user_id: str, session_id: str) -> Session | None:
 
 
 def session_in(raw: Key) -> Session:
-    """A session; one that is sorted by its time may lack its id, which says the same."""
+    """Return a session; if the table is sorted by time, derive a missing id from the key."""
     if "SessionId" not in raw and raw.get("TimestampCreated", {}).get("N"):
         raw = {**raw, "SessionId": {"S": f"{raw['UserId']['S']}:{raw['TimestampCreated']['N']}"}}
     return Session.from_raw_data(raw)
 
 
 def sessions_of(user_id: str) -> Part[Session]:
-    """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
+    """Return a user's unexpired sessions in the order of their ids, which is not that of time."""
     _is_sorted_by_time()  # by another key nothing of the list could be opened
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
     return Part(tuple(session_in(item.raw) for item in part.items if not is_gone(item)), part.last)
 
 
 def has_session(user_id: str) -> bool:
-    """Whether a user has a session that has not expired."""
+    """Return whether a user has an unexpired session."""
     wanted = ("UserId", "SessionTTL")
     part = _first_part(Session, user_id, limit=PROBED, attributes=wanted)
     return any(not is_gone(item) for item in part.items)
@@ -139,23 +142,23 @@ def has_session(user_id: str) -> bool:
 
 
 def has_chatted(user_id: str) -> bool:
-    """Whether a user ever wrote or was answered."""
+    """Return whether a user ever wrote or was answered."""
     return bool(_first_part(ChatEvent, user_id, limit=1, index=USERS_LAST_MESSAGE, attributes=("UserId",)).items)
 
 
 def last_messages(user_id: str) -> Part[ChatEvent]:
-    """Some of a user's messages, in no order."""
+    """Return some of a user's messages, unordered."""
     wanted = ("UserId", "TimestampCreated")
     return _first_part(ChatEvent, user_id, limit=COMPARED, index=USERS_LAST_MESSAGE, attributes=wanted)
 
 
 def events_of(user_id: str, start: Key | None = None) -> Part[ChatEvent]:
-    """A user's chats over time, newest first, after `start`."""
+    """Return a user's chats over time, newest first, after `start`."""
     return _first_part(ChatEvent, user_id, limit=EVENTS_READ, index=USER_CONVERSATION, start=start)
 
 
 def user_in(session_id: str) -> str | None:
-    """The user whom an event of a session names, "" where it names none; None where there is no event."""
+    """Return the user named by an event of a session, "" if it names none; None if there is no event."""
     found = _first_part(ChatEvent, session_id, limit=1, attributes=("SessionId", "UserId")).items
     if not found:
         return None
@@ -164,7 +167,7 @@ def user_in(session_id: str) -> str | None:
 
 
 def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:
-    """A session's events or texts next to a spot, nearest first, one more than a window shows; expired texts too."""
+    """Return events or texts next to a spot, nearest first, one more than a window shows; texts may have expired."""
     compare = {"before": operator.lt, "after": operator.gt, "to": operator.le}[spot.way]
     time = model.TimestampCreated  # type: ignore[attr-defined]
     condition = None if spot.position is None else compare(time, spot.position)
@@ -176,13 +179,13 @@ def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:
 
 
 def image(image_id: str) -> Image | None:
-    """An image: one GetItem; none for what is no key."""
+    """Return an image; None for an invalid key. One GetItem."""
     raw = get_item("IMAGE_RESPONSES", {"ImageId": {"S": image_id}}) if fits(image_id) else None
     return Image.from_raw_data(raw) if raw else None
 
 
 def images(image_ids: Iterable[Any]) -> dict[str, Image]:
-    """Images by their ids, a hundred at most: one BatchGetItem, or none where there is nothing to ask for."""
+    """Return images by their ids, a hundred at most. One BatchGetItem, or none without usable ids."""
     wanted = list(dict.fromkeys(each for each in image_ids if is_usable(each)))[:WINDOW]
     if not wanted:
         return {}
@@ -191,12 +194,12 @@ def images(image_ids: Iterable[Any]) -> dict[str, Image]:
 
 
 def is_prompt(text: str) -> bool:
-    """Whether images can be found by that prompt: longer ones are in no index."""
+    """Return whether images can be found by a prompt: longer ones are in no index."""
     return fits(text, PARTITION_KEY_BYTES)
 
 
 def has_image_of(prompt: str) -> bool:
-    """Whether there is an image of exactly that prompt."""
+    """Return whether there is an image of exactly that prompt."""
     if not is_prompt(prompt):
         return False
     return bool(_first_part(Image, prompt, limit=1, index=PROMPT, attributes=("ImageId",)).items)

@@ -1,4 +1,4 @@
-"""What the chatbot's items say: the state of a session, its configuration, and what is not as the schema says."""
+"""Interpreting the chatbot's items: the state of a session, its configuration, and deviations from the schema."""
 
 import json
 from datetime import datetime
@@ -16,18 +16,18 @@ from conversations.stores.chats.models import Session
 from conversations.stores.reading import described, drift_in, shown_tree
 from conversations.stores.records import Cell
 
-# About as long as a session runs by itself (schema chatbot-sessions).
+# A session's usual lifetime (schema chatbot-sessions).
 LIFE = "about 3 hours after it began"
-# What writers leave for "not finished", besides nothing and NULL.
+# Values that writers store for "not finished", besides no value and NULL.
 _NOT_FINISHED = (None, "", 0, "0", False)
 _SUMMED_UP, ROW_TEXT = 3, 80
 _TIMES = ("TimestampCreated", "TimestampFinished", "SessionTTL")
 
 
 def flaws_of(item: ForeignModel) -> tuple[str, ...]:
-    """What of an item is not as its schema says. Unknown attributes are shown, not flagged.
+    """Return how an item deviates from its schema. Unknown attributes are shown, not flagged.
 
-    What may be absent may be empty too: the bot writes `ImageId: ""` with every text.
+    Optional attributes may also be empty: the bot writes `ImageId: ""` with every text.
     """
     declared = item.get_attributes().values()
     return described(
@@ -43,7 +43,7 @@ def flaws_of(item: ForeignModel) -> tuple[str, ...]:
 
 
 class SessionState(StrEnum):
-    """What a session is."""
+    """The state of a session."""
 
     RUNNING = "running"
     FINISHED = "finished"
@@ -55,30 +55,30 @@ _TONES = {SessionState.RUNNING: "good", SessionState.UNKNOWN: "bad"}
 
 
 def state_of(item: Session | None, *, is_readable: bool = True) -> SessionState:
-    """The state of a session that is in Sessions and has not expired (else None), if that table could be read."""
+    """Return the state of a session; `item` is None if Sessions has no unexpired one, or if it was not readable."""
     if item is not None:
         return SessionState.FINISHED if is_finished(item) else SessionState.RUNNING
     return SessionState.EXPIRED if is_readable else SessionState.UNKNOWN
 
 
 def is_finished(item: Session) -> bool:
-    """Whether a session was ended by force."""
+    """Return whether a session was ended by force."""
     value = item.plain("TimestampFinished")
     return not any(value == each and isinstance(value, type(each)) for each in _NOT_FINISHED)
 
 
 def state_cell(state: SessionState) -> Cell:
-    """The state as a tag."""
+    """Return the state as a tag."""
     return Cell(state.value, tone=_TONES.get(state, "plain"))
 
 
 def created_at(item: Session) -> datetime | None:
-    """When a session began: by its attribute, else by its id."""
+    """Return when a session began, from its attribute, else from its id."""
     return clock.parse_instant(item.plain("TimestampCreated")) or begun_at(item.SessionId)
 
 
 def quota_of(item: Session) -> str:
-    """How many messages may be sent in a session, as text; what is none of numbers is redacted."""
+    """Return the number of messages that a session allows, as text; personal data in it is redacted."""
     value = item.plain("MessagesQuota")
     return "" if value is None else excerpt(text_of(value), 24)
 
@@ -87,7 +87,7 @@ def quota_of(item: Session) -> str:
 
 
 def config_of(item: Session) -> tuple[Any, tuple[str, ...]]:
-    """The configuration without credentials, read from its JSON text, and what was wrong with it. Never raises."""
+    """Return the configuration without credentials, parsed from its JSON text, and its flaws. Never raises."""
     value = item.plain("SessionConfig")
     flaws: tuple[str, ...] = ()
     if value in (None, ""):
@@ -102,12 +102,12 @@ def config_of(item: Session) -> tuple[Any, tuple[str, ...]]:
 
 
 def config_tree(item: Session, *, raw: bool) -> Node | None:
-    """The configuration as a tree, redacted unless `raw`."""
+    """Return the configuration as a tree, redacted unless `raw`."""
     return shown_tree(config_of(item)[0], raw=raw)
 
 
 def config_in_row(item: Session) -> str:
-    """The first few plain settings in one redacted line."""
+    """Return the first few plain settings in one redacted line."""
     stored, _ = config_of(item)
     value = redact_value(stored)
     if not isinstance(value, dict):

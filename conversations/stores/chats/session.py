@@ -1,4 +1,4 @@
-"""One session: what is still in Sessions, its messages over time, and the images that came of them."""
+"""One session: its item in Sessions if it still exists, its messages over time, and their images."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,7 +51,7 @@ _ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """A session as it is stored: its item while it has not expired, a window of its messages, and their images."""
+    """A session as it is stored: its item until it expires, a window of its messages, and their images."""
 
     user_id: str
     session_id: str
@@ -61,21 +61,21 @@ class LoadedSession:
 
     @property
     def state(self) -> SessionState:
-        """What it is now."""
+        """The current state of the session."""
         return state_of(self.item.value, is_readable=self.item.error is None)
 
 
 def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListParameters) -> LoadedSession:
-    """A session: GetItem and two Queries at once, then one BatchGetItem where there are images.
+    """Load a session: GetItem and two Queries in parallel, then one BatchGetItem if there are images.
 
-    Raises `NotFound` where nothing tells of it, and the store's error where that cannot be known.
+    Raises `NotFound` if nothing of it exists, and the store's error if that cannot be known.
     """
     if not is_usable(session_id):
         raise NotFound
     spot = spot_of(parameters.before, *_binding(session_id, staff)) or Spot()
     item, found = _read(user_id, session_id, spot, parameters.at)
     if not found.entries and spot != Spot():
-        # Nothing lies there, or not any more.
+        # There are no messages at this spot, or they were removed.
         item, found = _read(user_id, session_id, Spot(), "")
     if item.value is None and not found.entries:
         for error in (item.error, found.events.error, found.texts.error):
@@ -99,7 +99,7 @@ def _binding(session_id: str, staff: Staff) -> tuple[str, ...]:
 
 
 def subject_of(session_id: str) -> Subject:
-    """What entries of the trail name of a session."""
+    """Return what trail entries say about a session."""
     return Subject(chat_trail(session_id), payload={"chat": short_session(session_id)})
 
 
@@ -107,7 +107,7 @@ def subject_of(session_id: str) -> Subject:
 
 
 def session_page(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
-    """A session as shown, redacted unless `raw`. Reads nothing and never raises."""
+    """Return the page of a session, redacted unless `raw`. Reads nothing and never raises."""
     item, found = loaded.item.value, loaded.window
     return RecordPage(
         title=name_of(loaded.session_id, item, staff),
@@ -131,7 +131,7 @@ def session_page(loaded: LoadedSession, staff: Staff, parameters: ListParameters
 
 
 def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
-    """What a session is called: by when it began, with its date, since its page is kept and printed."""
+    """Return the name of a session: when it began, with the date, as pages are saved and printed."""
     begun = (created_at(item) if item is not None else None) or begun_at(session_id)
     return f"Session of {dated(begun, staff)}" if begun else f"Session {short(session_id)}"
 
@@ -163,7 +163,7 @@ def _quota(item: Session) -> str:
 
 
 def _count(found: ChatWindow) -> str:
-    """How many messages there are, as far as that is known."""
+    """Return the number of messages, if known."""
     if found.events.error is not None:
         return ""
     shown = len(found.entries)
@@ -193,7 +193,7 @@ def _actions(loaded: LoadedSession, staff: Staff) -> tuple[RecordAction, ...]:
 
 
 def _images(loaded: LoadedSession) -> tuple[Listing, ...]:
-    """The images of the messages shown, as a short table; none where there are none."""
+    """Return the images of the messages shown as a short table; none if there are none."""
     rows: dict[str, RecordRow] = {}
     is_lost = loaded.images.error is not None
     for entry in loaded.window.entries:

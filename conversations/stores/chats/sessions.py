@@ -1,6 +1,6 @@
-"""A user's sessions, newest first: those in Sessions, and those that only the chats over time still tell of.
+"""A user's sessions, newest first: those in Sessions, and past ones that only the chats over time still show.
 
-The two are joined page by page: a page looks at so many of the user's chats, and holds what sessions began meanwhile.
+The two are joined page by page: a page reads a number of the user's chats and lists the sessions in them.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ COLUMNS = ("Session", "State", "Last message", "Quota", "Configuration")
 
 @dataclass(frozen=True, slots=True)
 class SessionsLooked:
-    """What a page found among the chats: the latest and the earliest instant of each session's messages seen.
+    """What a page found among the chats: the latest and the earliest instant of each session's messages.
 
-    `key` is the last event's where there are more; `since` its instant; `count` how many were looked at.
+    `key` is that of the last event if there are more; `since` its instant; `count` how many were read.
     """
 
     spans: dict[str, tuple[datetime | None, datetime | None]] = field(default_factory=dict)
@@ -64,9 +64,9 @@ class Listed:
 
 
 def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
-    """One page: a Query of Sessions and one of the chats, and on the first page one for the last message, at once.
+    """Return one page. Parallel Queries of Sessions, of the chats, and on the first page of the last messages.
 
-    What fails of these is said in a line. Raises the store's error where neither sessions nor chats could be read.
+    Failures become notices. Raises the store's error if neither sessions nor chats could be read.
     """
     binding = ("chats sessions", user_id, staff.username)
     start: Key | None = None
@@ -103,7 +103,7 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
 
 
 def digest(session_id: str) -> str:
-    """A session in a cursor, which may name hundreds: as short as is still told apart."""
+    """Return a short hash of a session's id for cursors, which may contain hundreds of them."""
     return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
@@ -111,9 +111,9 @@ def digest(session_id: str) -> str:
 
 
 def look(part: Part[ChatEvent], no_rows: frozenset[str]) -> SessionsLooked:
-    """Look at chats, newest first, until they end or tell of as many ended sessions as a page has rows.
+    """Scan chats, newest first, until they end or contain as many ended sessions as a page has rows.
 
-    `no_rows` are the digests of sessions that take none: those that run, and those of the page before.
+    `no_rows` are the digests of sessions that get no row: running ones, and those of the page before.
     """
     spans: dict[str, tuple[datetime | None, datetime | None]] = {}
     rows = count = 0
@@ -141,9 +141,9 @@ def merged(
     *,
     is_first: bool = True,
 ) -> list[Listed]:
-    """The sessions of one page, newest first by instants, whatever their spelling; those without one come last.
+    """Return the sessions of one page, newest first by instant; those without one come last.
 
-    Sessions that run are on the first page: a user has one at a time, and it lasts some hours.
+    Running sessions are on the first page: a user has one at a time, and it lasts some hours.
     """
     by_id = {item.SessionId: item for item in alive.value.items}
     listed = [
@@ -151,7 +151,7 @@ def merged(
         for each, item in by_id.items()
         if is_first
     ]
-    # Where Sessions was not read, or not to its end, nobody knows that a session is not there any more.
+    # A session is only known to be gone if all of Sessions was read.
     is_known = alive.error is None and alive.value.last is None
     listed += [
         Listed(each, state_of(None, is_readable=is_known), begun_at(each) or earliest, latest)
@@ -193,7 +193,7 @@ def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEv
     if not instants:
         return user, Fact("Ever chatted", "yes" if compared else "no")
     last = max(instants)
-    # The chats over time begin with the last one; without them only so many were compared.
+    # The chats over time begin with the last one; without them, only the compared messages count.
     bounded = latest.value.last is not None and not events.items
     said = f"of {len(latest.value.items)} messages that were compared; there are more" if bounded else ""
     words = distance(last, "ago", clock.now())

@@ -1,7 +1,7 @@
-"""From items of tenants' conversations to records: tolerant of drift, redacted for who may not see personal data.
+"""From items of tenants' conversations to records: tolerant of drift, redacted for readers without personal data.
 
-The platform writes an item whole with each turn, and keeps the talk as one JSON text of `{role, content}` messages.
-What cannot be understood is flagged and shown as it is stored; one bad message is one flagged message, never an error.
+The platform rewrites the whole item with each turn, and stores the messages as one JSON text of `{role, content}`
+objects. Unreadable values are flagged and shown as stored; a bad message becomes a flagged message, never an error.
 """
 
 import json
@@ -24,7 +24,7 @@ from conversations.stores.records import Cell, RecordPage, Talk
 from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
-# Of messages that could not be read: nobody reads further in a page.
+# The longest text shown of messages that could not be read.
 TEXT_SHOWN = 50_000
 _CALLS = ("function_call", "tool_calls")
 _NO_JSON = "The messages are not valid JSON. They are shown as they are stored."
@@ -45,12 +45,12 @@ class TenantConversation(ForeignModel):
 
 
 def reference_of(tenant_id: str, conversation_id: str) -> str:
-    """The sealed reference of a conversation."""
+    """Return the sealed reference of a conversation."""
     return seal(KIND, tenant_id, conversation_id)
 
 
 def name_of(conversation_id: str) -> str:
-    """A conversation's id as everybody is shown it: writers put numbers and addresses into ids."""
+    """Return a conversation's id in the form shown to everybody: writers put numbers and addresses into ids."""
     return redact(conversation_id)
 
 
@@ -59,9 +59,9 @@ def name_of(conversation_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredTenantConversation:
-    """The `messages` of an item. `text` is the whole of it where it is no list of messages, "" otherwise.
+    """The `messages` of an item. `text` is the whole attribute if it is not a list of messages, "" otherwise.
 
-    `notice` says what a reader must know of the attribute as a whole, `drift` how it differs from the schema.
+    `notice` says what a reader must know about the whole attribute, `drift` how it deviates from the schema.
     """
 
     entries: tuple[Any, ...] = ()
@@ -72,7 +72,7 @@ class StoredTenantConversation:
 
     @classmethod
     def of(cls, item: TenantConversation) -> "StoredTenantConversation":
-        """Never raises."""
+        """Parse the messages of an item. Never raises."""
         raw = item.raw.get("messages")
         if not raw or "NULL" in raw:
             return cls(drift="NULL" if raw else "missing")
@@ -95,14 +95,14 @@ def _as_json(value: Any) -> str:
 
 
 def as_stored(stored: StoredTenantConversation, *, raw: bool) -> tuple[str, int]:
-    """The text of messages that could not be read, and how many more characters it has; "" where they could be."""
-    # Redacted first, cut after: half a number is a number that nothing masks.
+    """Return the text of unreadable messages, and how many characters were cut off; "" if they were readable."""
+    # Redact before cutting: half a phone number would not be recognised.
     text = stored.text if raw else redact(stored.text)
     return text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN)
 
 
 def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
-    """The latest messages; or those before the message of number `before`; or those around the one of anchor `at`.
+    """Return the latest messages; those before the message of number `before`; or those around the one of anchor `at`.
 
     Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
     """
@@ -121,7 +121,7 @@ def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = 
 
 
 def message(number: int, entry: Any, *, raw: bool) -> Message:
-    """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
+    """Return one entry as a record; everything in it is redacted unless `raw`. Never raises."""
     entry = well_formed(entry)
     if not isinstance(entry, dict):
         blocks, _ = blocks_of({"content": entry}, raw=raw)
@@ -139,13 +139,13 @@ def message(number: int, entry: Any, *, raw: bool) -> Message:
 
 
 def written_at(entry: Any) -> datetime | None:
-    """When a message was written, if it says so."""
+    """Return when a message was written, if it says so."""
     metadata = entry.get("metadata") if isinstance(entry, dict) else None
     return clock.parse_instant(metadata.get("timestamp")) if isinstance(metadata, dict) else None
 
 
 def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
-    """When a message was written, as `metadata.timestamp` tells, and the entry without that."""
+    """Return when a message was written, from `metadata.timestamp`, and the entry without that."""
     metadata, at = entry.get("metadata"), written_at(entry)
     if at is None or not isinstance(metadata, dict):
         return None, entry
@@ -156,18 +156,18 @@ def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
 
 
 def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
-    """The members of a message that are not shown as who wrote it or as what it says."""
+    """Return the members of a message that are not shown as its author or content."""
     content = next((name for name in CONTENT if name in entry), "")
     shown_elsewhere = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
     return shown_tree({name: value for name, value in entry.items() if name not in shown_elsewhere}, raw=raw)
 
 
-# --- What is told of a conversation ----------------------------------------------------------------------------------
+# --- Rows and facts of a conversation --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class TenantConversationRow:
-    """A conversation of a list. `name` is its id, redacted; `updated` what stands for a time that cannot be read."""
+    """A conversation of a list. `name` is its id, redacted; `updated` is shown instead of an unreadable time."""
 
     reference: str
     name: str
@@ -178,7 +178,7 @@ class TenantConversationRow:
 
 
 def removal_of(item: TenantConversation, now: datetime) -> Cell:
-    """When DynamoDB removes it, in words: "removed in 12 days"; with a tone where that is over."""
+    """Return when DynamoDB removes the item, in words: "removed in 12 days"; with a tone if that time has passed."""
     ttl = item.plain("ttl")
     if ttl is None:
         return Cell("kept: it has no time to live")
@@ -191,7 +191,7 @@ def removal_of(item: TenantConversation, now: datetime) -> Cell:
 
 
 def row_of(item: TenantConversation, now: datetime) -> TenantConversationRow:
-    """One row of a list, which reads no messages. Never raises."""
+    """Return one row of a list, without reading messages. Never raises."""
     updated = item.plain("updated_at")
     at = clock.parse_instant(updated)
     return TenantConversationRow(
@@ -205,13 +205,13 @@ def row_of(item: TenantConversation, now: datetime) -> TenantConversationRow:
 
 
 def _drift(item: TenantConversation) -> dict[str, str]:
-    """What of its times does not fit the schema."""
+    """Return how its times deviate from the schema."""
     times = ("updated_at", "ttl")
     return {name: what for name, what in drift_in(item, times, times).items() if name != "messages"}
 
 
 def summary_of(item: TenantConversation, stored: StoredTenantConversation, now: datetime) -> RecordPage:
-    """What is told of a conversation beside its messages. Never raises."""
+    """Return the page of a conversation without its messages. Never raises."""
     removal, name = removal_of(item, now), name_of(item.sk)
     drift = _drift(item) | ({"messages": stored.drift} if stored.drift else {})
     return RecordPage(

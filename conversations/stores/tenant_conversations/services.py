@@ -1,7 +1,7 @@
-"""A tenant's conversations: listed, opened on record before anything is shown, and cleared together with the entry.
+"""A tenant's conversations: listed, opened with a trail entry before anything is shown, and cleared with a trail entry.
 
-Scope is checked before anything is read. `exists` alone knows no scope: by it an id is found to be free before anybody
-gets it as scope.
+The scope is checked before anything is read, except in `exists`, which checks that an id is unused before it becomes
+part of a scope.
 """
 
 from pynamodb.expressions.condition import Condition
@@ -30,12 +30,12 @@ from conversations.stores.tenant_conversations.reading import (
 )
 from tenants.queries import check_tenant
 
-# Never the messages: they may be 400 KB, and who lists them has not opened any.
+# Never the messages: they may be 400 KB, and listing a conversation does not open it.
 LIST_ATTRIBUTES = ("updated_at", "ttl")
 
 
 class ConversationGone(ConsoleError):
-    """The conversation is not there any more: it was cleared, or its time to live ended."""
+    """The conversation no longer exists: it was cleared or has expired."""
 
     status = 409
 
@@ -44,7 +44,7 @@ class ConversationGone(ConsoleError):
 
 
 def check(tenant_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` for who may not read tenants' conversations, `NotFound` for a tenant out of scope."""
+    """Raise `Forbidden` without permission to read conversations, `NotFound` for a tenant out of scope."""
     staff.require(Permission.CONVERSATION_READ)
     check_tenant(tenant_id, staff)
     if not fits(tenant_id):
@@ -52,9 +52,9 @@ def check(tenant_id: str, staff: Staff) -> None:
 
 
 def list_conversations(tenant_id: str, staff: Staff, cursor: str = "") -> PageRead[TenantConversation]:
-    """One page of a tenant's conversations, in the order of their ids; those that have expired are among them.
+    """Return one page of a tenant's conversations in the order of their ids, including expired ones.
 
-    One Query. Raises as `check`, `TableMissing` and the store's errors.
+    One Query. Raises the errors of `check`, `TableMissing` and the store's errors.
     """
     check(tenant_id, staff)
     source = PageSource(
@@ -68,9 +68,9 @@ def list_conversations(tenant_id: str, staff: Staff, cursor: str = "") -> PageRe
 
 
 def exists(tenant_id: str) -> bool:
-    """Whether there is any conversation under an id, whosever it is. One Query. Raises the store's errors.
+    """Return whether there is any conversation under an id, in any scope. One Query. Raises the store's errors.
 
-    One that has expired counts: until DynamoDB removes it, who has the id as scope is shown it.
+    An expired one counts: until DynamoDB removes it, people with the id as their scope can see it.
     """
     try:
         return any_item("TENANT_CONVERSATIONS", "pk", tenant_id)
@@ -79,7 +79,10 @@ def exists(tenant_id: str) -> bool:
 
 
 def conversation_id_of(tenant_id: str, reference: str, staff: Staff) -> str:
-    """The id in a sealed reference of that tenant. Reads nothing. Raises as `check`; `NotFound` for any other one."""
+    """Return the id in a sealed reference of that tenant. Reads nothing.
+
+    Raises the errors of `check`, and `BadReference` for any other reference.
+    """
     check(tenant_id, staff)
     owner, conversation_id = unseal(KIND, reference, 2)
     if owner != tenant_id:
@@ -88,9 +91,9 @@ def conversation_id_of(tenant_id: str, reference: str, staff: Staff) -> str:
 
 
 def load(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
-    """A conversation of a tenant, as it is now.
+    """Return the current state of a tenant's conversation.
 
-    One strongly consistent GetItem. Raises as `conversation_id_of`, `NotFound` and the store's errors.
+    One strongly consistent GetItem. Raises the errors of `conversation_id_of`, `NotFound` and the store's errors.
     """
     conversation_id = conversation_id_of(tenant_id, reference, staff)
     found = get_item("TENANT_CONVERSATIONS", {"pk": {"S": tenant_id}, "sk": {"S": conversation_id}})
@@ -100,10 +103,10 @@ def load(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
 
 
 def open_conversation(tenant_id: str, reference: str, staff: Staff) -> tuple[TenantConversation, bool]:
-    """Open a conversation to read it: one GetItem, then the entry in the tenant's trail. Whether it is shown raw.
+    """Open a conversation to read it; return it, and whether to show it raw.
 
-    The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
-    written, nothing is; where there is no trail at all, everything is redacted. Raises as `load`.
+    One GetItem, then an entry in the tenant's trail (once per person, conversation and hour). If the entry cannot be
+    written, nothing is returned; without a trail, everything is redacted. Raises the errors of `load`.
     """
     item = load(tenant_id, reference, staff)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
@@ -119,7 +122,7 @@ def _subject(item: TenantConversation) -> Subject:
 
 
 def seen_of(item: TenantConversation) -> str:
-    """What a form keeps of a conversation as it was shown: another one for every change of it."""
+    """Return a digest of a conversation as it was shown, which differs after every change."""
     return keyed_digest(_as_seen(item))
 
 
@@ -128,10 +131,10 @@ def _as_seen(item: TenantConversation) -> str:
 
 
 def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
-    """Remove a conversation that is as the person saw it, together with its entry in the tenant's trail.
+    """Remove a conversation that is unchanged since the person saw it, together with an entry in the tenant's trail.
 
-    `item` is as `load_to_clear` gave it. Raises `Forbidden`, `ConversationGone`, `Conflict` where it changed
-    since it was shown, `NoTrail`, and the store's errors.
+    `item` is from `load_to_clear`. Raises `Forbidden`, `ConversationGone`, `Conflict` if it has changed since it was
+    shown, `NoTrail`, and the store's errors.
     """
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     if not is_digest_of(seen, _as_seen(item)):
@@ -151,7 +154,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
             writes.delete(item, condition=_unchanged(item))
             writes.save(entry)
     except TransactionRefused as error:
-        # Gone, or changed: whichever it is, a fresh look tells.
+        # Reading it again tells whether it is gone or has changed.
         load_to_clear(item.pk, reference_of(item.pk, item.sk), staff)
         raise Conflict from error
     except TableMissing as missing:
@@ -161,7 +164,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
 
 
 def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
-    """As `load` for who may clear it; raises `ConversationGone` where a reference of this tenant leads to nothing."""
+    """Return `load` for a person who may clear it. Raises `ConversationGone` if the conversation no longer exists."""
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     conversation_id_of(tenant_id, reference, staff)
     try:
@@ -174,9 +177,9 @@ _AS_SEEN = ("messages", "updated_at")
 
 
 def _unchanged(item: TenantConversation) -> Condition:
-    """That the item is there, and holds exactly what was read, of whichever type.
+    """Return the condition that the item exists, with exactly the values that were read, of any type.
 
-    The platform writes times in whole seconds, so that `updated_at` alone would let a turn of that second be lost.
+    The platform writes times in whole seconds, so `updated_at` alone would miss a turn within the same second.
     """
     condition: Condition = TenantConversation.pk.exists()
     for name in _AS_SEEN:

@@ -1,4 +1,4 @@
-"""Threads as a store of the console: where they begin, lists of them and of feedback, and one of them."""
+"""The adapter of threads: its first page, lists of threads and of feedback, and the page of a thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEEDBACK = "feedback"
 
 
 class FeedbackFilter(FilterForm):
-    """Which feedback is shown."""
+    """The filter of the list of feedback."""
 
     show = forms.ChoiceField(
         required=False,
@@ -56,7 +56,7 @@ class Threads(Adapter):
     found_by = {MeaningKind.THREAD: (("thread", "key"),)}
 
     def start(self, staff: Staff) -> StoreStart:
-        """The organisations that are known to be in scope, by name: at most one read, of the registry of companies."""
+        """Return the known organisations in scope, by name. At most one read, of the registry of companies."""
         staff.require(Permission.CONVERSATION_READ)
         known = companies_for(staff)
         links = tuple(
@@ -76,11 +76,11 @@ class Threads(Adapter):
         return StoreStart(links, "Organisations", tuple(notices))
 
     def is_in_use(self, owner_id: str) -> bool:
-        """Whether an organisation of that id has threads. See `queries.exists`."""
+        """Return whether an organisation has threads. See `queries.exists`."""
         return queries.exists(owner_id)
 
     def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
-        """("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
+        """List ("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
         staff.require(Permission.CONVERSATION_READ)
         match parts:
             case ("org", organisation):
@@ -144,15 +144,15 @@ class Threads(Adapter):
         )
 
     def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
-        """(user's partition, thread). See `loading.load`."""
+        """Load (user's partition, thread). See `loading.load`."""
         return load(parts, staff, parameters)
 
     def subject(self, loaded: LoadedThread) -> Subject:
-        """The thread's trail, of its organisation."""
+        """Return the subject of the thread's trail, owned by its organisation."""
         return Subject(thread_trail(loaded.key.organisation, loaded.key.rest), loaded.key.organisation)
 
     def page(self, loaded: LoadedThread, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
-        """The thread as one reads it."""
+        """Return the page of the thread."""
         key, item = loaded.key, loaded.metadata[0] if loaded.metadata else None
         title = reading.title_of(item)
         flaws = reading.flaws_of(item, key) if item else ("its metadata is not there: only messages are",)

@@ -47,7 +47,7 @@ class FeedbackForm(forms.Form):
         direction.required = False
 
     def clean_comment(self) -> str:
-        """Without space around it, and with characters that can be stored."""
+        """Return the comment stripped, if all of its characters can be stored."""
         comment: str = self.cleaned_data["comment"].replace("\r\n", "\n").strip()
         if any((ord(char) < 32 and char not in "\n\t") or 0xD800 <= ord(char) <= 0xDFFF for char in comment):
             raise forms.ValidationError("There are characters in it that cannot be stored.")
@@ -56,7 +56,7 @@ class FeedbackForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An answer as it is now. `shown` is its comment as the form began with it, `message_id` its id as shown."""
+    """The current answer. `shown` is its comment as the form initially showed it, `message_id` its id as shown."""
 
     key: ThreadKey
     item: ThreadMessage
@@ -66,7 +66,7 @@ class _Found:
 
     @property
     def place(self) -> RecordPlace:
-        """The message in its thread."""
+        """The place of the message in its thread."""
         return a_record(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
 
 
@@ -76,7 +76,7 @@ class GiveFeedback(RecordActionHandler):
     permission = Permission.FEEDBACK_WRITE
 
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
-        """One read of the message, and one for the thread's name. Raises `Conflict` for a message that is no answer."""
+        """Read the message, and the thread's name. Raises `Conflict` for a message that is not an answer. Two reads."""
         found = _find(parts, staff)
         verso = verso_of(found.item)
         known = verso in VERSOS
@@ -103,7 +103,7 @@ class GiveFeedback(RecordActionHandler):
         )
 
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
-        """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
+        """Do one conditional UpdateItem of the named attributes, with its entry; nothing if nothing changes."""
         found = _find(parts, staff)
         item = found.item
         if not is_digest_of(seen, _as_seen(item)):
@@ -122,7 +122,10 @@ class GiveFeedback(RecordActionHandler):
 
 
 def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
-    """The answer that the parts name. Raises `Forbidden`, `NotFound`, `Conflict` for no answer; the store's errors."""
+    """Return the answer that the parts name.
+
+    Raises `Forbidden`, `NotFound`, `Conflict` for a message that is not an answer, and the store's errors.
+    """
     staff.require(Permission.FEEDBACK_WRITE)
     if len(parts) != 3:
         raise NotFound
@@ -135,7 +138,7 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
 
 
 def _thread_name(key: ThreadKey, staff: Staff) -> str:
-    """A thread's title, redacted as in lists: nobody has opened it. One read, whose failure costs the name only."""
+    """Return a thread's title, redacted as the thread is not open. One read; if it fails, a generic name."""
     try:
         found, _ = metadata_of(key, staff)
     except ConsoleError:
@@ -144,7 +147,7 @@ def _thread_name(key: ThreadKey, staff: Staff) -> str:
 
 
 def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
-    """Texts as the page shows them: redacted, unless it is on record that the person looks and their role may."""
+    """Return texts as the page shows them: redacted, unless the role may see them and this is recorded."""
     masked = tuple(map(redact, texts))
     if texts == masked or not staff.can(Permission.TRANSCRIPT_RAW):
         return masked
@@ -156,7 +159,7 @@ def _subject(key: ThreadKey) -> Subject:
 
 
 def _wanted(found: _Found, form: forms.Form) -> tuple[str, str]:
-    """What is to be stored; what the form was shown with means what is stored."""
+    """Return the values to store; a field left as it was shown keeps its stored value."""
     typed, verso = form.cleaned_data["comment"], form.cleaned_data["verso"]
     comment = comment_of(found.item)
     untouched = typed in (found.shown.replace("\r\n", "\n").strip(), comment.strip())
@@ -174,7 +177,7 @@ def _words(verso: str) -> str:
 
 
 def seen_of(item: ThreadMessage) -> str:
-    """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
+    """Return a keyed digest of the feedback as it was shown; absent and NULL are the same."""
     return keyed_digest(_as_seen(item))
 
 
@@ -183,7 +186,7 @@ def _as_seen(item: ThreadMessage) -> str:
 
 
 def _write(found: _Found, verso: str, comment: str) -> None:
-    """Raises `ConditionFailed` where the message is gone, or its feedback is not as it was read."""
+    """Write the changes. Raises `ConditionFailed` if the message is gone or its feedback was changed meanwhile."""
     item = found.item
     at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
     wanted = {"updated_at": ("", at), "verso": (verso_of(item), verso), "feedback": (comment_of(item), comment)}

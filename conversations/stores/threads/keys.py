@@ -14,7 +14,7 @@ from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 
 THREAD, MSG, LLM = "THREAD#", "MSG#", "LLM#"
 MESSAGES = (MSG, LLM)
-# The end of all texts that a key may go on with.
+# Sorts after every continuation of a key.
 END_OF_KEYS = "\U0010ffff"
 _ANCHOR = "message of threads"
 _PADDED = re.compile(r"[0-9]{19}", re.ASCII)
@@ -22,24 +22,24 @@ _PADDED = re.compile(r"[0-9]{19}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
-    """A thread: `base` is its user's partition (organisation, a tenant or none, user), `thread_id` its own id."""
+    """A thread: `base` is its user's partition (organisation, optional tenant, user), `thread_id` its own id."""
 
     base: str
     thread_id: str
 
     @property
     def partition(self) -> str:
-        """Where its messages are."""
+        """The partition of its messages."""
         return f"{self.base}#{self.thread_id}"
 
     @property
     def places(self) -> tuple[tuple[str, str], ...]:
-        """Where its metadata may be: writers leave the thread out of the partition key, or not."""
+        """The possible keys of its metadata: some writers put the thread's id into the partition key, others do not."""
         return ((self.partition, f"{THREAD}{self.thread_id}"), (self.base, f"{THREAD}{self.thread_id}"))
 
     @property
     def organisation(self) -> str:
-        """Whose it is: the first segment."""
+        """The organisation that owns it: the first segment."""
         return organisation_of(self.base)
 
     @property
@@ -49,29 +49,29 @@ class ThreadKey:
 
     @property
     def tenant(self) -> str:
-        """What stands between organisation and user; "" for none."""
+        """The segments between organisation and user; "" for none."""
         return self.base.partition("#")[2].rpartition("#")[0]
 
     @property
     def rest(self) -> str:
-        """What follows the organisation: the name of its trail."""
+        """The part after the organisation: the name of its trail."""
         return self.partition.partition("#")[2]
 
     @property
     def is_one(self) -> bool:
-        """Whether there can be a thread of that key at all."""
+        """Whether a thread can have this key at all."""
         named = self.organisation and self.user and "#" in self.base and self.thread_id
         return bool(named) and fits(self.partition) and fits(f"{THREAD}{self.thread_id}", SORT_KEY_BYTES)
 
     @classmethod
     def of_partition(cls, partition: str) -> ThreadKey:
-        """The thread whose messages are in a partition."""
+        """Return the thread whose messages are in a partition."""
         base, _, thread_id = partition.rpartition("#")
         return cls(base, thread_id)
 
     @classmethod
     def of_metadata(cls, partition: str, sort_key: str, user_id: str = "") -> ThreadKey:
-        """The thread of a metadata item, whose partition key may have the thread's id at its end, or not."""
+        """Return the thread of a metadata item, whose partition key may end with the thread's id."""
         thread_id = sort_key.removeprefix(THREAD)
         base = partition.removesuffix(f"#{thread_id}")
         named = user_id and partition.endswith(f"#{user_id}") and not base.endswith(f"#{user_id}")
@@ -79,24 +79,27 @@ class ThreadKey:
 
 
 def organisation_of(partition: str) -> str:
-    """The first segment of a partition key."""
+    """Return the first segment of a partition key."""
     return partition.partition("#")[0]
 
 
 def user_partition(organisation: str, tenant: str, user: str) -> str:
-    """Where the metadata of a user's threads is when its key does not have the thread's id."""
+    """Return the partition of the metadata of a user's threads if its key does not include the thread's id."""
     return "#".join((organisation, tenant, user) if tenant else (organisation, user))
 
 
 def check(organisation: str, staff: Staff) -> None:
-    """Raise `Forbidden` for who may not read threads, `NotFound` for an organisation out of scope. Reads nothing."""
+    """Raise `Forbidden` without permission to read threads, `NotFound` if out of scope. Reads nothing."""
     staff.require(Permission.CONVERSATION_READ)
     if not organisation or not fits(organisation) or not staff.scope.covers_company(organisation):
         raise NotFound
 
 
 def key_of(parts: tuple[str, ...], staff: Staff) -> ThreadKey:
-    """The thread that a record's parts name, within the person's scope. Raises as `check`; reads nothing."""
+    """Return the thread that a record's parts name, within the person's scope. Reads nothing.
+
+    Raises the errors of `check`, and `NotFound` for parts that cannot name a thread.
+    """
     staff.require(Permission.CONVERSATION_READ)
     if len(parts) != 2 or not (key := ThreadKey(*parts)).is_one:
         raise NotFound
@@ -108,29 +111,29 @@ def key_of(parts: tuple[str, ...], staff: Staff) -> ThreadKey:
 
 
 def instant_in(sort_key: str) -> datetime | None:
-    """The time that a sort key names."""
+    """Return the time in a sort key; None if there is none."""
     pieces = sort_key.split("#", 2)
     return clock.parse_instant(pieces[1]) if len(pieces) == 3 else None
 
 
 def is_padded(sort_key: str) -> bool:
-    """Whether a sort key writes its time as the schema does, so that the order of texts is that of time."""
+    """Return whether a sort key pads its time as the schema requires, so that text order is time order."""
     return _PADDED.match(sort_key.partition("#")[2]) is not None
 
 
 def instant_of(item: ForeignModel, sort_key: str) -> datetime | None:
-    """When an item is of: by its sort key, which orders it; else by its attributes."""
+    """Return the time of an item: from its sort key, which orders it; else from its attributes."""
     named = (clock.parse_instant(item.plain(name)) for name in ("timestamp", "created_at", "updated_at"))
     return instant_in(sort_key) or next((each for each in named if each), None)
 
 
 def anchor_of(sort_key: str) -> str:
-    """The anchor of a message: its sort key, sealed."""
+    """Return the anchor of a message: its sort key, sealed."""
     return seal(_ANCHOR, sort_key)
 
 
 def sort_key_of(anchor: str) -> str:
-    """The sort key in an anchor; "" for what is none."""
+    """Return the sort key in an anchor; "" if it is invalid."""
     try:
         (sort_key,) = unseal(_ANCHOR, anchor, 1)
     except BadReference:

@@ -25,19 +25,19 @@ from conversations.stores.threads.queries import belongs, updated
 from conversations.transcript import WINDOW
 
 MESSAGE_INDEX = MessageIdIndex.Meta.index_name
-# Items may have 400 KB, and an answer 1 MB: each kind of message is read so often at most for one window.
+# An item may have 400 KB, and a page 1 MB: the most reads of each kind of message for one window.
 READS = 4
-# An id should name one message; where it does not, the first ones are enough to find one that is alive.
+# An id should name one message; if it names several, the first ones are enough to find one that has not expired.
 SAME_ID = 10
 _FOUND = ("PK", "SK", "ExpiryTime", "org_id")
 
-# Where a message stands among those of both kinds: what its sort key says after the kind, and the kind.
+# The position of a message among those of both kinds: the part of its sort key after the kind, and the kind.
 Order = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageWindow:
-    """Messages next to each other, the newest first. `is_from_start`, `is_to_end`: nothing lies before, or after.
+    """Adjacent messages, newest first. `is_from_start`, `is_to_end`: there are none before, or after.
 
     `reached` is how far it was read towards the start.
     """
@@ -50,7 +50,7 @@ class MessageWindow:
 
 @dataclass(frozen=True, slots=True)
 class LoadedThread:
-    """A thread as it is stored. `metadata` are the living copies, latest first; `notice` says what is not there."""
+    """A thread as it is stored. `metadata` are the unexpired copies, latest first; `notice` says what is missing."""
 
     key: ThreadKey
     metadata: tuple[Thread, ...]
@@ -59,9 +59,9 @@ class LoadedThread:
 
 
 def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
-    """A thread with the latest of its messages; those before or after a cursor; or those around one.
+    """Load a thread with its latest messages; those before or after a cursor; or those around one message.
 
-    One BatchGetItem, and two Queries as a rule; strongly consistent. Raises `Forbidden`, `NotFound` (nothing there,
+    One BatchGetItem, and two Queries as a rule; strongly consistent. Raises `Forbidden`, `NotFound` (nothing stored,
     all expired, out of scope) and the store's errors.
     """
     key = key_of(parts, staff)
@@ -74,7 +74,7 @@ def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Lo
 
 
 def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]:
-    """The living metadata items of a thread, latest first; and whether one says that it is out of scope."""
+    """Return the unexpired metadata items of a thread, latest first; and whether any of them is out of scope."""
     places = [{"PK": partition, "SK": sort_key} for partition, sort_key in key.places]
     now = clock.now()
     found = [Thread.from_raw_data(raw) for raw in batch_get(TABLE, places, consistent=True)]
@@ -87,13 +87,13 @@ def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]
 
 
 def order_of(sort_key: str) -> Order:
-    """Where the message of a sort key stands: both kinds in one order, which is that of time."""
+    """Return the position of a sort key: one order for both kinds, which is that of time."""
     kind, _, rest = sort_key.partition("#")
     return rest, f"{kind}#"
 
 
 def earlier_cursor(loaded: LoadedThread, staff: Staff) -> str:
-    """A cursor to the messages before those loaded; "" where there are none."""
+    """Return a cursor to the messages before those loaded; "" if there are none."""
     window = loaded.messages
     if window.is_from_start or window.reached is None:
         return ""
@@ -101,7 +101,7 @@ def earlier_cursor(loaded: LoadedThread, staff: Staff) -> str:
 
 
 def later_cursor(loaded: LoadedThread, staff: Staff) -> str:
-    """A cursor to the messages after those loaded; "" where there are none."""
+    """Return a cursor to the messages after those loaded; "" if there are none."""
     window = loaded.messages
     if window.is_to_end or not window.items:
         return ""
@@ -109,7 +109,7 @@ def later_cursor(loaded: LoadedThread, staff: Staff) -> str:
 
 
 def _behind(order: Order) -> Order:
-    """The place behind that of a message: no other message lies between."""
+    """Return the position right after that of a message."""
     return order[0], f"{order[1]}{END_OF_KEYS}"
 
 
@@ -139,14 +139,14 @@ def _holds(window: MessageWindow, sort_key: str) -> bool:
 
 
 def read_window(key: ThreadKey, staff: Staff, top: Order | None = None, size: int = WINDOW) -> MessageWindow:
-    """The latest messages, of those below `top`. One Query for each kind as a rule. Raises the store's errors."""
+    """Read the latest messages, or those below `top`. One Query for each kind as a rule. Raises the store's errors."""
     page = merge(_streams(key, staff, top, size, descending=True), size)
     items = tuple(item for item, _ in page.items)
     return MessageWindow(items, page.reached, page.after is None, top is None)
 
 
 def _around(key: ThreadKey, staff: Staff, start: Order, newer: int) -> MessageWindow:
-    """A whole window with so many messages from a place on, as far as there are; near the end, the latest."""
+    """Return a whole window with up to `newer` messages from a position on; near the end, the latest window."""
     page = merge(_streams(key, staff, start, newer, descending=False), newer, descending=False)
     if page.after is None or page.reached is None:
         return read_window(key, staff)
@@ -156,7 +156,7 @@ def _around(key: ThreadKey, staff: Staff, start: Order, newer: int) -> MessageWi
 def _streams(
     key: ThreadKey, staff: Staff, bound: Order | None, size: int, *, descending: bool
 ) -> list[Stream[ThreadMessage]]:
-    """Both kinds of messages below a place (without it), or upwards from it, read as far as a window needs."""
+    """Read both kinds of messages below a position (exclusive) or upwards from it, as many as a window needs."""
     now = clock.now()
 
     def read(kind: str, start: Place) -> Stretch[ThreadMessage]:
@@ -166,7 +166,7 @@ def _streams(
             ThreadMessage,
             key.partition,
             ThreadMessage.SK.between(low, high),
-            # One more tells whether there are others; another may be the bound itself.
+            # One more shows whether there are others; another may be the bound itself.
             limit=size + 2,
             forward=not descending,
             start=start or None,
@@ -175,7 +175,7 @@ def _streams(
         candidates = []
         for item in (ThreadMessage.from_raw_data(raw) for raw in found):
             order = order_of(item.SK)
-            # Both kinds at one place: only one of them may lie on this side of it.
+            # Messages of both kinds may have the same time, and only one of them may be on this side of the bound.
             if bound is None or (order < bound) == descending:
                 candidates.append(Candidate(order, order, item if _alive(item, key, staff, now) else None))
         return Stretch(candidates, last if last else END)
@@ -188,7 +188,7 @@ def _streams(
 
 
 def message_at(key: ThreadKey, sort_key: str, staff: Staff) -> ThreadMessage:
-    """One message as it is now. Raises `NotFound` for one that is not there, gone or not theirs."""
+    """Return the current state of one message. Raises `NotFound` if it is missing, expired or out of scope."""
     if not sort_key.startswith(MESSAGES) or not fits(sort_key, SORT_KEY_BYTES):
         raise NotFound
     found = batch_get(TABLE, [{"PK": key.partition, "SK": sort_key}], consistent=True)
@@ -203,9 +203,9 @@ def _alive(item: ThreadMessage, key: ThreadKey, staff: Staff, now: Any) -> bool:
 
 
 def find_message(key: ThreadKey, message_id: str, staff: Staff) -> str:
-    """The sort key of the message with that id in its thread. Raises `NotFound`, and the store's errors.
+    """Return the sort key of the message with an id in its thread. Raises `NotFound`, and the store's errors.
 
-    Two small Queries of the index of ids at once; without that index, the messages are looked through, within bounds.
+    Two small Queries of the index of ids in parallel; without that index, search the messages within bounds.
     """
     if not message_id or not fits(f"{MESSAGES[0]}{message_id}", SORT_KEY_BYTES):
         raise NotFound
@@ -227,7 +227,7 @@ def _by_id(key: ThreadKey, named: str) -> list[dict[str, Any]]:
 
 
 def _looked_for(key: ThreadKey, kind: str, message_id: str) -> list[dict[str, Any]]:
-    """Messages of one kind with that id, newest first: in at most `READS` answers."""
+    """Return messages of one kind with an id, newest first, with at most `READS` reads."""
     named = (Path("SKMessage") == f"{kind}{message_id}") | (Path("message_id") == message_id)
     start = None
     for _ in range(READS):

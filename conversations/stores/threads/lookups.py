@@ -1,4 +1,4 @@
-"""What a person types to find threads: ids, or a pasted partition key. POSTed, as any of it may be personal data."""
+"""Look-ups of threads by ids, or by a pasted partition key. POSTed, as any of it may be personal data."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class SegmentField(KeyField):
     """One segment of a key."""
 
     def validate(self, value: str) -> None:
-        """Raises `ValidationError` where it has several."""
+        """Raise `ValidationError` if there are several segments."""
         super().validate(value)
         if "#" in value:
             raise forms.ValidationError("Remove the #. It separates the parts of a key.")
 
 
 def organisation_field() -> SegmentField:
-    """The id of an organisation."""
+    """Return a field for the id of an organisation."""
     return SegmentField(label="Organisation", help_text="Its id: the first part of the key.")
 
 
 def tenant_field() -> SegmentField:
-    """The id of a tenant; nobody has to know one."""
+    """Return an optional field for the id of a tenant."""
     return SegmentField(label="Tenant", required=False, help_text="Only where the key has one.")
 
 
@@ -46,7 +46,7 @@ class ByOrganisation(StoreLookup):
     organisation = organisation_field()
 
     def find(self, staff: Staff) -> RecordPlace:
-        """Its list. Reads nothing: which organisations there are is in the scope, not in the store."""
+        """Return the organisation's list. Reads nothing: organisations are known from the scope, not from the store."""
         organisation = self.cleaned_data["organisation"]
         check(organisation, staff)
         return a_list("org", organisation)
@@ -64,7 +64,7 @@ class ThreadsByUser(StoreLookup):
     tenant = tenant_field()
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The user's list. Raises `NotFound` where it would be empty at its end."""
+        """Return the user's list. Raises `NotFound` if there are no threads at all."""
         organisation, user = self.cleaned_data["organisation"], self.cleaned_data["user"]
         tenant = self.cleaned_data["tenant"]
         page = of_user(organisation, tenant, user, staff)
@@ -74,7 +74,7 @@ class ThreadsByUser(StoreLookup):
 
 
 class ThreadLookup(StoreLookup):
-    """A thread, by the parts of its key or by the whole of it."""
+    """A thread, by its whole key or by the parts of it."""
 
     key = KeyField(
         label="Whole key", required=False, help_text="The PK as it is stored: organisation, tenant, user and thread."
@@ -85,7 +85,7 @@ class ThreadLookup(StoreLookup):
     thread = KeyField(label="Thread", required=False)
 
     def clean(self) -> dict[str, Any]:
-        """Either the whole key, or all its parts but the tenant."""
+        """Require either the whole key, or all its parts except the tenant."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
@@ -97,7 +97,7 @@ class ThreadLookup(StoreLookup):
         return cleaned
 
     def named(self, staff: Staff) -> ThreadKey:
-        """The thread that is named, within the person's scope. Raises `NotFound`."""
+        """Return the named thread, within the person's scope. Raises `NotFound`."""
         cleaned = self.cleaned_data
         if cleaned["key"]:
             found = ThreadKey.of_partition(cleaned["key"])
@@ -117,7 +117,7 @@ class ByThread(ThreadLookup):
     nothing = "Check the spelling, and whether the key has a tenant."
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The thread, if anything of it is there."""
+        """Return the thread, if any of its items exist."""
         key = self.named(staff)
         load((key.base, key.thread_id), staff, ListParameters())
         return a_record(key.base, key.thread_id)
@@ -134,7 +134,7 @@ class ByMessage(ThreadLookup):
     field_order = ("message", "key", "organisation", "tenant", "user", "thread")
 
     def find(self, staff: Staff) -> RecordPlace:
-        """The message in its thread."""
+        """Return the message in its thread."""
         key = self.named(staff)
         message_id = self.cleaned_data["message"].removeprefix("MSG#").removeprefix("LLM#")
         return a_record(key.base, key.thread_id, at=anchor_of(find_message(key, message_id, staff)))

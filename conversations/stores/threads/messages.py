@@ -1,6 +1,6 @@
-"""From messages of threads to records: tolerant of drift, redacted for who may not see personal data.
+"""From messages of threads to records: tolerant of drift, redacted for readers who may not see personal data.
 
-What cannot be understood is flagged and shown as it is stored; one bad message is one flagged message, never an error.
+Unreadable values are flagged and shown as stored; a bad message becomes a flagged message, never an error.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from conversations.stores.threads.models import ThreadMessage
 VERSOS = ("up", "down")
 SOURCES_SHOWN = 50
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
-# Of whatever type they are.
+# Shown elsewhere, whatever their type.
 _SHOWN_ANYWAY = frozenset({"content", "role", "verso", "feedback", "sources", "stop_reason", "response_metadata"})
-# Of one source: an excerpt, not a document.
+# The characters shown of one source: an excerpt, not a document.
 EXCERPT = 600
 _URLS, _TITLES = ("url", "uri", "link", "href"), ("title", "name")
 _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
 def message_of(item: ThreadMessage, act: tuple[str, tuple[str, ...]] | None, *, raw: bool) -> Message:
-    """A message as a record; everything in it is redacted unless `raw`. Never raises.
+    """Return a message as a record; everything in it is redacted unless `raw`. Never raises.
 
     `act` is what the person may do to an answer: the action, and the parts that name the thread.
     """
@@ -63,7 +63,7 @@ def message_of(item: ThreadMessage, act: tuple[str, tuple[str, ...]] | None, *, 
 
 
 def is_answer(item: ThreadMessage) -> bool:
-    """Whether the assistant wrote it: by its key, or by its role."""
+    """Return whether the assistant wrote a message, by its key or its role."""
     role = item.plain("role")
     return text_of(item.plain("SK")).startswith(LLM) or (isinstance(role, str) and role.strip().lower() == "assistant")
 
@@ -80,19 +80,19 @@ def _speaker(item: ThreadMessage) -> tuple[Speaker, str, tuple[str, ...]]:
 
 
 def verso_of(item: ThreadMessage) -> str:
-    """The direction of the feedback as stored; "" for none: absent, NULL and empty are the same."""
+    """Return the direction of the feedback as stored; "" for none: absent, NULL and empty are the same."""
     value = item.plain("verso")
     return "" if value is None else text_of(value).strip()
 
 
 def comment_of(item: ThreadMessage) -> str:
-    """The comment as stored; "" for none."""
+    """Return the comment as stored; "" for none."""
     value = item.plain("feedback")
     return "" if value is None else text_of(value)
 
 
 def feedback_of(item: ThreadMessage, *, raw: bool) -> tuple[Feedback | None, tuple[str, ...]]:
-    """What its reader thought of it, and what is wrong with how that is stored."""
+    """Return the reader's feedback on a message, and the flaws in how it is stored."""
     verso, comment = verso_of(item), comment_of(item)
     flaws = []
     known = verso.lower() if verso.lower() in VERSOS else ""
@@ -106,7 +106,7 @@ def feedback_of(item: ThreadMessage, *, raw: bool) -> tuple[Feedback | None, tup
 
 
 def origins_of(item: ThreadMessage, *, raw: bool) -> tuple[tuple[Origin, ...], tuple[str, ...]]:
-    """What an answer was made from; links only to http(s) addresses with a host."""
+    """Return the sources of an answer; links only to http(s) addresses with a host."""
     value = well_formed(item.plain("sources"))
     if value in (None, "", [], {}):
         return (), ()
@@ -149,7 +149,7 @@ def _first(shown: dict[str, Any], inner: dict[str, Any], names: tuple[str, ...])
 
 
 def _inline(value: Any) -> str:
-    """Any value as one line."""
+    """Return any value as one line."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {text_of(each)}" for name, each in value.items())[:300]
     if isinstance(value, list):
@@ -158,7 +158,7 @@ def _inline(value: Any) -> str:
 
 
 def link_to(text: str) -> str:
-    """The text if it is an http(s) address that a browser may be led to; "" for any other one."""
+    """Return the text if it is an http(s) address that is safe to link to; "" otherwise."""
     if len(text) > 2000 or any(char.isspace() or ord(char) < 32 or char in '\\<>"' for char in text):
         return ""
     try:
@@ -166,12 +166,12 @@ def link_to(text: str) -> str:
         host = parts.hostname
     except ValueError:
         return ""
-    # A name before the host makes an address look like another one's, or is a password.
+    # User info before the host can disguise the host, or contains a password.
     return text if parts.scheme in ("http", "https") and host and "@" not in parts.netloc else ""
 
 
 def _more(item: ThreadMessage, *, raw: bool) -> tuple[Node | None, str]:
-    """What the page shows on demand: the response's metadata, unknown attributes, and those of another type."""
+    """Return what the page shows on demand: response metadata, unknown attributes, and those of another type."""
     metadata = item.plain("response_metadata")
     others = item.unknown() | {name: item.plain(name) for name in item.drift if name not in _SHOWN_ANYWAY}
     if metadata in _NOTHING:
@@ -190,7 +190,7 @@ def _line(value: Any, *, raw: bool) -> str:
 
 
 def _drift(item: ThreadMessage, sort_key: str) -> tuple[str, ...]:
-    # Content may be a list, and the rest is told in words of their own.
+    # Content may be a list, and the other attributes have their own flaws.
     shown_elsewhere = _SHOWN_ANYWAY - {"stop_reason", "response_metadata"}
     drift = drift_in(item, required=("message_id",), times=("timestamp",))
     found = list(described({name: what for name, what in drift.items() if name not in shown_elsewhere}))

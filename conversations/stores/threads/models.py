@@ -34,7 +34,7 @@ class ThreadTimeIndex(GlobalSecondaryIndex["Thread"]):
 
 
 class OrganisationIndex(GlobalSecondaryIndex["Thread"]):
-    """Ours: an organisation's threads, latest activity first."""
+    """The console's own index: an organisation's threads, latest activity first."""
 
     class Meta:
         index_name = "org-id-updated-at-index"
@@ -45,7 +45,7 @@ class OrganisationIndex(GlobalSecondaryIndex["Thread"]):
 
 
 class Thread(ForeignModel):
-    """What is kept of a thread besides its messages (`ThreadMetadata`). `ExpiryTime` is in epoch seconds."""
+    """The metadata of a thread (`ThreadMetadata`). `ExpiryTime` is in epoch seconds."""
 
     class Meta(TableMeta):
         table_key = TABLE

@@ -1,6 +1,6 @@
-"""Reading threads: an organisation's, and a user's. Scope is checked before anything is read, and on each item.
+"""Reading the threads of an organisation or a user. Scope is checked before anything is read, and on each item.
 
-`exists` alone knows no scope: by it an id is found to be free before anybody gets it as scope.
+Except in `exists`, which checks that an id is unused before it becomes part of a scope.
 """
 
 from collections.abc import Callable
@@ -42,8 +42,9 @@ Read = Attempted[PageRead[Thread] | None]
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """One page of threads. `notices` say how far it looked, and what could not be read. `missing`: the index is not
-    there, so that nothing was read.
+    """One page of threads. `notices` say how much was searched, and what could not be read.
+
+    `missing`: the index does not exist, so nothing was read.
     """
 
     items: tuple[Thread, ...]
@@ -54,7 +55,7 @@ class ThreadPage:
 
 
 def belongs(item: ForeignModel, organisation: str, staff: Staff) -> bool:
-    """Whether an item is the organisation's by its key, and by its attribute where it has one."""
+    """Return whether an item belongs to the organisation by its key, and its attribute, if any, is in scope."""
     named = item.plain("org_id")
     return organisation_of(text_of(item.plain("PK"))) == organisation and (
         named in (None, "") or (isinstance(named, str) and staff.scope.covers_company(named))
@@ -62,10 +63,10 @@ def belongs(item: ForeignModel, organisation: str, staff: Staff) -> bool:
 
 
 def exists(organisation: str) -> bool:
-    """Whether an organisation has any thread, whosever it is: one Query of one key of the organisation's index.
+    """Return whether an organisation has any thread, in any scope. One Query of the organisation's index.
 
-    One that has expired counts, until it is removed. Raises `Conflict` where the index is not there, which alone can
-    tell, and the store's errors; without the table there is none.
+    An expired one counts until it is removed; without the table there is none. Raises `Conflict` if the index is
+    missing, as only it can tell, and the store's errors.
     """
     try:
         return any_item(TABLE, "org_id", organisation, ORGANISATION_INDEX)
@@ -81,7 +82,7 @@ def exists(organisation: str) -> bool:
 
 
 def key_of_thread(item: Thread) -> ThreadKey:
-    """The thread that a metadata item is of."""
+    """Return the thread of a metadata item."""
     user = item.plain("user_id")
     return ThreadKey.of_metadata(
         text_of(item.plain("PK")), text_of(item.plain("SK")), user if isinstance(user, str) else ""
@@ -89,13 +90,13 @@ def key_of_thread(item: Thread) -> ThreadKey:
 
 
 def updated(item: Thread) -> float:
-    """When a thread last changed, in epoch seconds; 0 where it does not say."""
+    """Return when a thread last changed, in epoch seconds; 0 if unknown."""
     at = clock.parse_instant(item.plain("updated_at"))
     return at.timestamp() if at else 0.0
 
 
 def started(item: Thread) -> datetime | None:
-    """When a thread began."""
+    """Return when a thread began."""
     return instant_of(item, text_of(item.plain("SKTimestampThread")))
 
 
@@ -105,9 +106,9 @@ def started(item: Thread) -> datetime | None:
 def of_organisation(
     organisation: str, staff: Staff, days: Days = ALWAYS, cursor: str = "", size: int = PAGE_SIZE
 ) -> ThreadPage:
-    """An organisation's threads, latest activity first: one Query of the organisation's index; filtered, a few.
+    """List an organisation's threads, latest activity first. One Query of the organisation's index; a few if filtered.
 
-    Raises `Forbidden`, `NotFound` for one out of scope, and the store's errors but for an absent index.
+    Raises `Forbidden`, `NotFound` if it is out of scope, and the store's errors except for a missing index.
     """
     check(organisation, staff)
     source = replace(
@@ -165,16 +166,16 @@ def _searched(read: PageRead[Thread]) -> tuple[str, ...]:
 def of_user(
     organisation: str, tenant: str, user: str, staff: Staff, days: Days = ALWAYS, cursor: str = ""
 ) -> ThreadPage:
-    """A user's threads, newest first: those under the user's partition key, and those under keys of their own.
+    """List a user's threads, newest first: those under the user's partition key, and those under keys of their own.
 
-    The first by the index of times: one Query, as a rule. The others only the organisation's index can tell: within
-    the budget of reads of a page. An index that is absent, or fails, leaves what the other one gives. Raises as
+    The first are in the index of times: one Query, as a rule. The others are only in the organisation's index: a page's
+    budget of reads. If one index is missing or fails, list what the other one returns. Raises the errors of
     `of_organisation`.
     """
     check(organisation, staff)
     base = user_partition(organisation, tenant, user)
     binding = ("threads of a user", base, tenant, *_spelled(days))
-    # Where each of the two goes on: None for not any more.
+    # Where each of the two sources continues; None once it has ended.
     places: list[str | None] = ["", ""]
     match unseal_cursor(cursor, *binding, staff.username) if cursor else None:
         case [str() | None as own_place, str() | None as apart_place]:
@@ -211,13 +212,13 @@ def of_user(
 
 
 def _own(organisation: str, base: str, staff: Staff, days: Days) -> PageSource[Thread]:
-    """A user's threads under the user's own partition key, by the index of times."""
+    """Return the source of a user's threads under the user's own partition key, from the index of times."""
     keep = (lambda item: _within(days, started(item))) if any(days) else None
     return replace(_source(organisation, staff, base, TIME_INDEX), keep=keep)
 
 
 def _apart(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
-    """A user's threads that the index of times does not list under the user's own partition key."""
+    """Return the source of a user's threads that `_own` does not list, from the organisation's index."""
 
     def keep(item: Thread) -> bool:
         key = key_of_thread(item)
@@ -229,14 +230,14 @@ def _apart(organisation: str, base: str, tenant: str, user: str, staff: Staff, d
 
 
 def _onward(read: Read, place: str | None) -> str | None:
-    """Where a part goes on; at `place` again where it could not be read just now."""
+    """Return where a source continues; `place` again if it could not be read."""
     if read.error is not None:
         return place
     return (read.value.next or None) if read.value else None
 
 
 def _looked_apart(read: Read) -> tuple[str, ...]:
-    """How far the threads under keys of their own were looked for, or why they were not."""
+    """Return how far threads under keys of their own were searched, or why they were not."""
     if read.error is not None:
         why = "they could not be read. Try again in a moment."
         if read.is_denied and index_absent(TABLE, ORGANISATION_INDEX):

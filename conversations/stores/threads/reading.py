@@ -1,4 +1,4 @@
-"""From threads to rows and facts: tolerant of drift. Rows are always redacted, as nobody has opened what they name."""
+"""From threads to rows and facts: tolerant of drift. Rows are always redacted, as their threads are not open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNTITLED = "Untitled thread"
 
 
 def called(organisation: str, staff: Staff) -> str:
-    """What an organisation is called: by the registry of companies, which a worker remembers; else its id."""
+    """Return an organisation's name from the registry of companies, which workers cache; else its id, redacted."""
     try:
         return names_for(staff).get(organisation) or redact(organisation)
     except ConsoleError:
@@ -33,12 +33,12 @@ def called(organisation: str, staff: Staff) -> str:
 
 
 def organisation_link(organisation: str, staff: Staff) -> RecordLink:
-    """The organisation's list, by its name."""
+    """Return a link to the organisation's list, labelled with its name."""
     return RecordLink(called(organisation, staff), a_list("org", organisation))
 
 
 def row_of(item: Thread) -> RecordRow:
-    """One thread of a list. Never raises."""
+    """Return one thread as a row. Never raises."""
     key = key_of_thread(item)
     return RecordRow(
         name=excerpt(title_of(item), TITLE) or UNTITLED,
@@ -57,30 +57,30 @@ def row_of(item: Thread) -> RecordRow:
 
 
 def title_of(item: Thread | None) -> str:
-    """A thread's title as stored; "" for none."""
+    """Return a thread's title as stored; "" for none."""
     value = None if item is None else item.plain("title")
     return "" if value is None or isinstance(value, dict | list) else text_of(value).strip()
 
 
 def user_of(item: Thread | None, key: ThreadKey) -> str:
-    """Whose thread it is: by the item, else by its key."""
+    """Return the user of a thread, from the item, else from its key."""
     value = None if item is None else item.plain("user_id")
     return value if isinstance(value, str) and value else key.user
 
 
 def is_temporary(item: Thread | None) -> bool:
-    """Whether it is kept for a short time only."""
+    """Return whether a thread is only stored for a short time."""
     return item is not None and is_true(item.plain("is_temporary"))
 
 
 def count_of(item: Thread | None) -> str:
-    """How many messages its user wrote, as stored."""
+    """Return the number of messages that its user wrote, as stored."""
     value = None if item is None else item.plain("user_message_count")
     return line(value)
 
 
 def line(value: Any) -> str:
-    """An attribute as one redacted line."""
+    """Return an attribute as one redacted line."""
     return "" if value in (None, "", [], {}) else redact(clean(text_of(value)))[:120]
 
 
@@ -90,7 +90,7 @@ def _time(value: Any) -> Cell:
 
 
 def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
-    """What of a thread is not as the schema says."""
+    """Return how a thread deviates from the schema."""
     required = ("org_id", "user_id", "created_at", "updated_at", "SKTimestampThread")
     found = drift_in(item, required, times=("created_at", "updated_at", "ExpiryTime"))
     if "SKTimestampThread" not in found and instant_in(text_of(item.plain("SKTimestampThread"))) is None:
@@ -102,7 +102,7 @@ def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
 
 
 def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -> tuple[Fact, ...]:
-    """What is told of a thread beside its messages. Never raises."""
+    """Return the facts about a thread. Never raises."""
     shown = clean if raw else lambda text: redact(clean(text))
     identity = (
         Fact("Thread", shown(key.thread_id), mono=True, copy_text=shown(key.thread_id)),
@@ -124,6 +124,6 @@ def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -
 
 
 def unknown_of(item: Thread | None) -> Node | None:
-    """The attributes that no schema knows, and those of another type, without credentials and personal data."""
+    """Return attributes that are unknown or of another type, without credentials and personal data."""
     found = {} if item is None else item.unknown() | {name: item.plain(name) for name in item.drift}
     return tree_of(protected(found)) if found else None

@@ -1,4 +1,4 @@
-"""Feedback to look at: over an organisation's newest threads, the most telling first. Bounded, and says how far."""
+"""Feedback in an organisation's newest threads, most telling first. Bounded; notices say how much was read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from conversations.stores.threads.reading import title_of
 
 COLUMNS = ("Comment", "Feedback", "Thread", "On", "When")
 THREADS = 25
-# A long thread is read from its end, within so many answers of 1 MB; all of a page within so many.
+# The most reads of 1 MB for one thread, from its end, and for all threads of a page.
 READS_PER_THREAD, READS = 3, 50
 COMMENT = 240
 _ATTRIBUTES = ("PK", "SK", "ExpiryTime", "org_id", "verso", "feedback", "role", "timestamp", "created_at", "updated_at")
@@ -44,7 +44,7 @@ class _Given:
 
     @property
     def verso(self) -> str:
-        """up, down, or another word."""
+        """The direction: up, down, or another word."""
         return verso_of(self.item).lower()
 
     @property
@@ -54,7 +54,7 @@ class _Given:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Thumbs-down with a comment first, then thumbs-down, then comments, then the rest; newest first."""
+        """The sort key: thumbs-down with a comment, then thumbs-down, then comments, then the rest; newest first."""
         commented = bool(comment_of(self.item).strip())
         place = (0 if commented else 1) if self.verso == "down" else 2 if commented else 3
         return place, -(self.at.timestamp() if self.at else 0.0)
@@ -62,7 +62,7 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of one thread. `whole`: all of it; `failed`: nothing of the rest, for an error."""
+    """What was read of one thread. `whole`: all of it; `failed`: reading ended with an error."""
 
     found: tuple[_Given, ...]
     whole: bool = True
@@ -70,9 +70,9 @@ class _Read:
 
 
 def listed(listing: Listing, organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Listing:
-    """The list with feedback on the messages of the organisation's newest threads: one Query for them, one for each.
+    """Return the list of feedback in an organisation's newest threads. One Query for them, and one or more for each.
 
-    `show` is "all", "down" or "comment". Raises as `of_organisation`; threads that cannot be read are counted.
+    `show` is "all", "down" or "comment". Raises the errors of `of_organisation`; unreadable threads are counted.
     """
     threads = of_organisation(organisation, staff, cursor=cursor, size=THREADS)
     if threads.missing:
@@ -81,7 +81,7 @@ def listed(listing: Listing, organisation: str, staff: Staff, show: str = ALL, c
     for item in threads.items:
         key = key_of_thread(item)
         if key.is_one:
-            # Both shapes of a thread's key may be listed.
+            # A thread may be listed under both forms of its key.
             keys.setdefault(key.partition, (key, item))
     # Reads beyond the first of each thread.
     budget = iter(range(max(0, READS - len(keys))))
@@ -97,7 +97,7 @@ def listed(listing: Listing, organisation: str, staff: Staff, show: str = ALL, c
 
 
 def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: Iterator[int]) -> _Read:
-    """The feedback in a thread, from its latest message on. Errors of the store are told, not raised."""
+    """Read the feedback in a thread, latest message first. Errors of the store are in the result, not raised."""
     now = clock.now()
     found: list[_Given] = []
     start = None
@@ -108,7 +108,7 @@ def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: Iterator[int]) -
             answer, start = query(
                 ThreadMessage,
                 key.partition,
-                # LLM# and MSG#, and nothing before or after them.
+                # LLM# and MSG# items only.
                 ThreadMessage.SK.between(LLM, MSG + END_OF_KEYS),
                 only=_GIVEN,
                 limit=1000,
@@ -141,7 +141,7 @@ _TONES = {"down": ("Down", "bad"), "up": ("Up", "good")}
 
 
 def _row(given: _Given) -> RecordRow:
-    """One message, its comment redacted whoever looks: nobody has opened the thread."""
+    """Return one message as a row, its comment redacted for everybody: the thread is not open."""
     item, key = given.item, given.key
     sort_key = text_of(item.plain("SK"))
     feedback, flaws = feedback_of(item, raw=False)

@@ -128,7 +128,7 @@ def latest_expiry(values: list[Any]) -> int | None:
 
 
 def _unowned(subject: FactSubject, seen: Mapping[Place, StoredFact]) -> dict[Place, tuple[Place, StoredFact]]:
-    """Return what is stored without an owner of facts that do not exist yet at their owner's place."""
+    """Return the facts stored before their owner was known, for places that have none yet."""
     old = {place: subject.moved_from(place) for place, each in seen.items() if not each.revision}
     found = {place: (before, read_fact(*before)) for place, before in old.items() if before is not None}
     return {place: each for place, each in found.items() if each[1].data is not None}

@@ -51,7 +51,7 @@ def named(name: str) -> Adapter:
     return _adapters[name]
 
 
-# --- The search box: what was typed is given to the store's own look-ups --------------------------------------------
+# --- The search box: passes its input to the store's own look-ups ---------------------------------------------------
 
 
 def _finder(adapter: Adapter) -> Finder:

@@ -126,7 +126,7 @@ def session_in(raw: Key) -> Session:
 
 def sessions_of(user_id: str) -> Part[Session]:
     """Return a user's unexpired sessions in the order of their ids, which is not that of time."""
-    _is_sorted_by_time()  # by another key nothing of the list could be opened
+    _is_sorted_by_time()  # raises for a table with another key
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
     return Part(tuple(session_in(item.raw) for item in part.items if not is_gone(item)), part.last)
 

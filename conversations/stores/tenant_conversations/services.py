@@ -164,7 +164,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
 
 
 def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
-    """Return `load` for a person who may clear it. Raises `ConversationGone` if the conversation no longer exists."""
+    """Load a conversation for a person who may clear it. Raises `ConversationGone` if it no longer exists."""
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     conversation_id_of(tenant_id, reference, staff)
     try:

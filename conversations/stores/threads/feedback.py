@@ -76,7 +76,7 @@ class GiveFeedback(RecordActionHandler):
     permission = Permission.FEEDBACK_WRITE
 
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
-        """Read the message, and the thread's name. Raises `Conflict` for a message that is not an answer. Two reads."""
+        """Return the confirmation, after two reads. Raises `Conflict` for a message that is not an answer."""
         found = _find(parts, staff)
         verso = verso_of(found.item)
         known = verso in VERSOS
@@ -138,7 +138,7 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
 
 
 def _thread_name(key: ThreadKey, staff: Staff) -> str:
-    """Return a thread's title, redacted as the thread is not open. One read; if it fails, a generic name."""
+    """Return a thread's title, redacted as in lists. One read; if it fails, a generic name."""
     try:
         found, _ = metadata_of(key, staff)
     except ConsoleError:

@@ -1,4 +1,4 @@
-"""From threads to rows and facts: tolerant of drift. Rows are always redacted, as their threads are not open."""
+"""From threads to rows and facts: tolerant of drift. Rows are always redacted, as listing a thread does not open it."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ _TONES = {"down": ("Down", "bad"), "up": ("Up", "good")}
 
 
 def _row(given: _Given) -> RecordRow:
-    """Return one message as a row, its comment redacted for everybody: the thread is not open."""
+    """Return one message as a row, its comment redacted for everybody: listing it does not open the thread."""
     item, key = given.item, given.key
     sort_key = text_of(item.plain("SK"))
     feedback, flaws = feedback_of(item, raw=False)

@@ -13,7 +13,7 @@ from console.permissions import Staff
 from console.trail.actions import HAND_OFF_ACTIONS, happened_at
 
 ENTRIES_READ = 2000
-# Each is some rounds of Queries: with filters that let little through, reading ends here.
+# Each piece takes a few rounds of Queries, so this bounds reading when filters match little.
 PIECES = 12
 DAYS_SHOWN = 62
 DAY = timedelta(days=1)
@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """One day: the number of hand-off actions, and of others."""
+    """One day: the number of hand-off actions and of other actions."""
 
     day: date
     hand_offs: int = 0
@@ -29,7 +29,7 @@ class DayCount:
 
     @property
     def total(self) -> int:
-        """Both together."""
+        """All actions of the day."""
         return self.hand_offs + self.others
 
 
@@ -37,8 +37,8 @@ class DayCount:
 class Counted:
     """The days of a chart, oldest first, without gaps.
 
-    `read` entries were read, of which `undated` have no readable time. `is_all`: these were all; else `reaches` is the
-    instant back to which everything was read. `older_days`: earlier days were read too, and are not shown.
+    `read` entries were read, `undated` of them without a readable time. `is_all`: there are no more; else all were read
+    back to `reaches`. `older_days`: earlier days were read but are not shown.
     """
 
     days: tuple[DayCount, ...]
@@ -50,27 +50,27 @@ class Counted:
 
     @property
     def hand_offs(self) -> int:
-        """Their number in all days."""
+        """Hand-off actions on all days."""
         return sum(each.hand_offs for each in self.days)
 
     @property
     def others(self) -> int:
-        """Their number in all days."""
+        """Other actions on all days."""
         return sum(each.others for each in self.days)
 
     @property
     def total(self) -> int:
-        """Both together, in all days."""
+        """All actions on all days."""
         return self.hand_offs + self.others
 
 
 def count_days(review: Review, staff: Staff, zone: ZoneInfo) -> Counted:
-    """Read the newest entries of a review and count them. Raises as `read_review`."""
+    """Read the newest entries of a review and count them by day. Raises as `read_review`."""
     return counted(gather(review, staff, ENTRIES_READ, PIECES), review, zone, clock.now())
 
 
 def counted(gathered: Gathered, review: Review, zone: ZoneInfo, now: datetime) -> Counted:
-    """Count entries that were read already."""
+    """Count entries that were already read."""
     hand_offs, others = Counter[date](), Counter[date]()
     undated = 0
     for entry in gathered.entries:
@@ -95,13 +95,13 @@ def counted(gathered: Gathered, review: Review, zone: ZoneInfo, now: datetime) -
 
 
 def _range(review: Review, zone: ZoneInfo, now: datetime, found: list[date], reaches: datetime | None) -> list[date]:
-    """The days to show: from the first asked for (else the first with an entry) to the last asked for, else today.
+    """Return the days to show: from the review's first day (else the first with an entry) to its last, else today.
 
-    Days that were not read to the end are left out: they would look empty.
+    Days before `reaches` are left out: they were not read and would look empty.
     """
     today = now.astimezone(zone).date()
     last = (review.until - timedelta(microseconds=1)).astimezone(zone).date() if review.until else today
-    # Future days have no entries, except from clocks ahead of ours.
+    # Future days have no entries, except from servers whose clocks are ahead.
     last = max(min(last, today), found[-1] if found else date.min)
     if reaches:
         first = reaches.date()
@@ -115,12 +115,12 @@ def _range(review: Review, zone: ZoneInfo, now: datetime, found: list[date], rea
     return [first + number * DAY for number in range((last - first).days + 1)]
 
 
-# What a day has, in the order of `_values`.
+# In the order of `_values`.
 COLUMNS = (ChartColumn("Hand-offs"), ChartColumn("Other actions"), ChartColumn("Together", is_total=True))
 
 
 def chart_of(counted: Counted) -> Chart:
-    """Make the chart of what was counted: a bar for each day, of hand-offs and other actions."""
+    """Build the chart: a bar for each day, of hand-offs and other actions."""
     return Chart(
         id="actions",
         caption="Actions and hand-offs per day",

@@ -1,7 +1,7 @@
 """Reading trails: bounded pages, newest first, of entries that several services write (data model, section 5).
 
 Sort keys of entries and records begin with a timestamp (`2026-…`), those of some services with an epoch (`17…` until
-2033). Each of the two is in order of time by itself; to get one order, merge them as instants.
+2033). Each kind is in order of time by itself; to get one order, the two are merged as instants.
 """
 
 import heapq
@@ -32,13 +32,13 @@ RECORD_INDEX = ConversationEventsIndex.Meta.index_name
 def read_entries(
     trail: str, *, epochs: bool, after: str = "", limit: int, hand_off: bool | None = None
 ) -> tuple[list[AuditEntry], str | None]:
-    """Entries behind the sort key `after` ("": from the newest), and the sort key behind which more lie, or None.
+    """Return entries older than the sort key `after` ("": the newest), and the sort key to continue after, or None.
 
-    One strongly consistent Query that looks at `limit` entries. `hand_off`: True for those actions only, False for all
+    One strongly consistent Query that reads `limit` entries. `hand_off`: True for hand-off actions only, False for all
     others. Raises the store's errors.
     """
     key = AuditEntry.ts_action_id
-    # What is of no readable type is no hand-off.
+    # An entry without a readable type does not count as a hand-off.
     is_hand_off = AuditEntry.action_type.startswith(HAND_OFF_PREFIX)
     items, end = query(
         AuditEntry,
@@ -54,9 +54,9 @@ def read_entries(
 
 
 def trails_of(username: str, prefix: str, limit: int) -> tuple[str, ...]:
-    """The trails with that prefix in which a member of staff has entries, latest first.
+    """Return the trails with that prefix in which a member of staff has entries, latest first.
 
-    One Query of their newest `limit` entries; nothing without the index by actor. Raises the store's errors.
+    One Query of their newest `limit` entries; empty without the index by actor. Raises the store's errors.
     """
     index = ActorIndex.Meta.index_name
     if not index_ready("AUDIT", index):
@@ -67,9 +67,9 @@ def trails_of(username: str, prefix: str, limit: int) -> tuple[str, ...]:
 
 
 def has_record_index() -> bool:
-    """Whether records can be read by conversation. At most one DescribeTable a minute.
+    """Return whether records can be queried by conversation. At most one DescribeTable a minute.
 
-    Raises `TableMissing` where there is no idempotency table, and the store's other errors.
+    Raises `TableMissing` without an idempotency table, and the store's other errors.
     """
     if not table_ready("IDEMPOTENCY"):
         raise TableMissing("IDEMPOTENCY")
@@ -79,10 +79,10 @@ def has_record_index() -> bool:
 def read_records(
     conversation_id: str, *, epochs: bool | None = None, after: tuple[str, str] | None = None, limit: int
 ) -> tuple[list[IdempotencyRecord], tuple[str, str] | None]:
-    """Idempotency records behind one of that time of creation and key (None: from the newest), and where more lie.
+    """Return idempotency records after a (creation time, key) pair (None: the newest), and the pair to continue after.
 
-    One Query of the index by conversation, which has to be there. `epochs`: those that are dated so, or those that are
-    not; None for both in the order of the texts, in which epochs come last. Raises the store's errors.
+    One Query of the index by conversation, which must exist. `epochs`: True for records dated by epochs, False for the
+    others, None for both in text order, in which epochs come last. Raises the store's errors.
     """
     key = IdempotencyRecord.created_at
     names = ("conversation_id", "created_at", "event_id")
@@ -102,18 +102,18 @@ def read_records(
 
 
 PAGE_SIZE = 50
-# Hand-offs of one conversation that its page looks at: far more than people make.
+# Hand-off entries of one conversation that its page reads: far more than people make.
 HAND_OFFS_READ = 400
 _RANGES = ("recent", "epochs")
 _LATEST, _OLDEST = datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
 
 
 def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
-    """One page of a trail for a person: role and scope checked, newest first, the idempotency records beside it.
+    """Return one page of a trail, newest first, merged with the idempotency records that its entries name.
 
-    Two Queries and, for a conversation, one for its companies and its recipient's names, in parallel; then at most two
-    BatchGetItems in parallel. Raises `Forbidden`, `NotFound` (out of scope), `TableMissing` and the store's other
-    errors. A foreign or stale cursor gives the first page.
+    Checks role and scope. Two Queries and, for a conversation, one for its companies and its recipient's names, in
+    parallel; then at most two BatchGetItems in parallel. Raises `Forbidden`, `NotFound` (out of scope), `TableMissing`
+    and the store's other errors. A foreign or stale cursor gives the first page.
     """
     scoping.check_role(trail, staff)
     binding = ("trail", trail, staff.username)
@@ -144,12 +144,12 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
 def _merge(
     starts: dict[str, Any], read: list[tuple[list[AuditEntry], bool]]
 ) -> tuple[list[AuditEntry], dict[str, Any]]:
-    """The next entries of both ranges, merged as instants, and the place where the page after them begins.
+    """Merge the next entries of both ranges by instant; also return the place where the next page begins.
 
-    A place has for each range the sort key after which it goes on: "" for its beginning, None for its end.
+    A place maps each range to the sort key it continues after: "" for its beginning, None for its end.
     """
     tagged = ([(name, entry) for entry in entries] for name, (entries, _) in zip(starts, read, strict=True))
-    # What has no readable time comes first, so that it does not hold up what lies behind it.
+    # Entries without a readable time come first, so that they do not block those after them.
     merged = heapq.merge(*tagged, key=lambda pair: instant_of(pair[1]) or _LATEST, reverse=True)
     page = list(islice(merged, PAGE_SIZE))
     after: dict[str, Any] = {}
@@ -169,9 +169,9 @@ def _read_range(trail: str, after: str | None, name: str) -> tuple[list[AuditEnt
 
 
 def exists(company_id: str) -> bool:
-    """Whether any entry names a company, tenant or organisation: one Query of one key of the index of companies.
+    """Return whether any entry names a company, tenant or organisation: one Query of one key of the index by company.
 
-    Without that index nothing is found by a company: False. Raises the store's errors.
+    False without that index. Raises the store's errors.
     """
     index = CompanyIndex.Meta.index_name
     try:
@@ -183,18 +183,18 @@ def exists(company_id: str) -> bool:
 
 
 def is_of(entry: AuditEntry, company_id: str) -> bool:
-    """Whether an entry is of that company's conversation: one that names another is of one with the same id.
+    """Return whether an entry belongs to that company's conversation, not to another company's with the same id.
 
-    "" stands for an unknown company, of which every entry may be.
+    True for an entry that names no company, and if `company_id` is "" (unknown).
     """
     return not company_id or entry.plain("company_id") in (None, "", company_id)
 
 
 def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[HandOffEntry, ...], bool]:
-    """The hand-off actions among the latest entries of a conversation's trail, and whether that was all of it.
+    """Return the hand-off actions among a conversation's latest entries, and whether the whole trail was read.
 
-    Entries that name another company than `company_id` ("" for an unknown one) are left out. One strongly consistent
-    Query: only the console writes these, with timestamps.
+    Entries that name another company than `company_id` ("" if unknown) are left out. One strongly consistent Query:
+    only the console writes these, with timestamps.
     """
     entries, more = read_entries(conversation_id, epochs=False, limit=HAND_OFFS_READ, hand_off=True)
     now = clock.now()

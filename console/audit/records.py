@@ -1,4 +1,4 @@
-"""What views and templates see of the trail: frozen and redacted."""
+"""Records of the trail for views and templates: frozen and redacted."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,9 +10,9 @@ from console.trees import Node
 class TrailRow:
     """One line of a trail: an audit entry or an idempotency record, in words (`sentence`).
 
-    `outcome` is pending, success, conflict, failed, refused (a denial) or unknown; `note` is why. `key` is the
-    idempotency key and `record` what its record says, both masked. `drift` names what could not be read. `reference`
-    is the sealed one of the entry's own page, "" for a record.
+    `outcome` is pending, success, conflict, failed, refused (a denial) or unknown; `note` is the reason. `key` is the
+    idempotency key and `record` summarizes its record, both masked. `drift` lists what could not be read. `reference`
+    is the sealed reference of the entry's own page, "" for a record.
     """
 
     at: datetime | None
@@ -39,7 +39,7 @@ class TrailRow:
 class TrailPage:
     """One page of a trail, newest first. `next` is a sealed cursor ("" at the end); `notices` say what is missing.
 
-    `recipient` are the names of a conversation's recipient, to be masked and never shown.
+    `recipient` contains the names of a conversation's recipient, for masking; they are never shown.
     """
 
     rows: tuple[TrailRow, ...]
@@ -52,7 +52,7 @@ class TrailPage:
 class HandOffEntry:
     """A hand-off action in a conversation's trail. `reason` is redacted; `is_staff` is False for services.
 
-    `to`: the username of the colleague who got it, "" where nobody did.
+    `to` is the username of the colleague who received the conversation, "" if none did.
     """
 
     at: datetime

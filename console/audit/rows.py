@@ -1,4 +1,4 @@
-"""From stored trail entries and idempotency records to rows: parsed tolerantly, redacted again, said in words."""
+"""Rows from stored trail entries and idempotency records: parsed tolerantly, redacted again, described in words."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ PLATFORM_NAMES = {
     "command-line": "An operator",
     "unknown": "Somebody",
 }
-# Who acted where an entry names nobody.
+# Shown as the actor of entries that name none.
 NO_ACTOR = "Middleware"
 
 _RECORD_FACTS = (
@@ -59,14 +59,14 @@ _RECORD_FACTS = (
 
 
 def key_of(entry: AuditEntry) -> str:
-    """The idempotency key that an entry names; "" where it names none that could be one."""
+    """Return the idempotency key that an entry names; "" if it names none, or an impossible one."""
     key = entry.plain("idempotency_key")
-    # Longer ones cannot be keys of the table, and one would fail the whole batch.
+    # Longer values cannot be keys of the table, and one would fail the whole batch.
     return key if isinstance(key, str) and fits(key) else ""
 
 
 def reference_of(entry: AuditEntry) -> str:
-    """The sealed reference of an entry's page."""
+    """Return the sealed reference of an entry's page."""
     return seal("entry", _text(entry.plain("conversation_id")), _text(entry.plain("ts_action_id")))
 
 
@@ -74,7 +74,7 @@ def reference_of(entry: AuditEntry) -> str:
 
 
 def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRecord | None) -> TrailRow:
-    """One audit entry. `names` are display names by username; `record` is that of its key, if any."""
+    """Return the row of an audit entry. `names` are display names by username; `record` is its key's, if any."""
     action, state = redact(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
     key = _text(entry.plain("idempotency_key"))
     payload = as_payload(entry.plain("action_payload_redacted"))
@@ -101,7 +101,7 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
 
 
 def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
-    """An idempotency record as a line of its own: when an event came in. None for our own: its entry tells."""
+    """Return a row for an idempotency record: an event came in. None for the console's own, which have an entry."""
     if record.plain("mode") == "console":
         return None
     status = _text(record.plain("status")) or "unknown"
@@ -127,7 +127,7 @@ _NAME_COLLEAGUES = (Action.HAND_OFF_TAKE_FROM_COLLEAGUE, Action.HAND_OFF_ASSIGN)
 
 
 def _with_people(payload: Any, entry: AuditEntry, actor: str, names: dict[str, str]) -> Any:
-    """The payload with the account that the entry is about, or the name of the colleague whose username it holds."""
+    """Return the payload with the account that the entry is about, or with colleagues' names for their usernames."""
     if entry.plain("action_type") in _NAME_COLLEAGUES and isinstance(payload, dict):
         return payload | {field: redact(names[who]) for field, who in _colleagues(payload) if who in names}
     trail = _text(entry.plain("conversation_id"))
@@ -157,7 +157,7 @@ def _text(value: Any) -> str:
 
 
 def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
-    """A row of each entry, in their order; the records that they name; and a line on why those could not be read.
+    """Return a row for each entry, in their order; the records that they name; and why those could not be read, or "".
 
     Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff.
     """
@@ -165,13 +165,13 @@ def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Ite
     (records, missing), names = found
     rows = [row_of_entry(entry, names, records.get(key_of(entry))) for entry in entries]
     if missing:
-        # What could not be read is not said to be absent.
+        # A record that could not be read must not be shown as absent.
         rows = [replace(row, record="") for row in rows]
     return rows, records.values(), missing
 
 
 def records_named_by(entries: Iterable[AuditEntry]) -> list[IdempotencyRecord]:
-    """The idempotency records of the keys in these entries: a BatchGetItem. Raises the store's errors."""
+    """Read the idempotency records of the keys in these entries: a BatchGetItem. Raises the store's errors."""
     keys = dict.fromkeys(key for entry in entries if (key := key_of(entry)))
     return [
         IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
@@ -191,7 +191,7 @@ def _records_by_key(entries: Sequence[AuditEntry]) -> tuple[dict[str, Idempotenc
 
 
 def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
-    """Names of the staff in these entries by username; a trail reads without them too."""
+    """Return display names of the staff in these entries by username; empty if they cannot be read."""
     wanted: set[str] = set()
     for entry in entries:
         if entry.plain("actor_role") in STAFF_ROLES:
@@ -207,8 +207,7 @@ def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
 
 
 def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, ...]:
-    """Rows of one conversation's trail with its recipient's names masked in what somebody wrote: `sentence`, `note` and
-    `payload`."""
+    """Mask the names of a conversation's recipient in `sentence`, `note` and `payload` of its trail's rows."""
     if not names:
         return tuple(rows)
     fields = ("sentence", "note", "payload")

@@ -1,4 +1,4 @@
-"""A command's run in the trail of the system: pending at its start, its outcome at its end."""
+"""Recording a command's run in the trail of the system: pending at its start, its outcome at its end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from console.trail.recording import COMMAND_LINE, SYSTEM_TRAIL, TrailEntry, buil
 
 @dataclass(slots=True)
 class Run:
-    """What a run records: `payload` has counts and ids, no personal data, and may grow until the run ends.
+    """A run's record: `payload` contains counts and ids, no personal data, and may grow until the run ends.
 
     `entry` is the `ts_action_id` of its entry in the trail of the system.
     """
@@ -24,9 +24,9 @@ class Run:
 
 @contextmanager
 def audited_run(action: Action, **payload: Any) -> Iterator[Run]:
-    """Write the entry before anything is changed and its result afterwards: success, or failed with the error's kind.
+    """Write the entry before the block and its result afterwards: success, or failed with the exception's type.
 
-    Raises the store's errors before the block: without the trail nothing is changed. A killed run stays pending.
+    Raises the store's errors before the block: without the trail, nothing is changed. A killed run stays pending.
     """
     now = clock.now()
     entry = TrailEntry(SYSTEM_TRAIL, action, COMMAND_LINE, result=Result.PENDING, payload=payload)

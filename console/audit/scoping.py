@@ -1,6 +1,6 @@
-"""Whose trail it is, who may read it, and what it is called.
+"""Who a trail belongs to, who may read it, and its name.
 
-The base knows nothing of conversations: the app that does registers where to ask about them (`ConversationSource`).
+The base knows nothing about conversations: the app that does registers a `ConversationSource`.
 """
 
 import re
@@ -30,11 +30,11 @@ class KnownConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSource:
-    """What the app that knows conversations can answer, in bounded reads. All but `url` raise the store's errors.
+    """Look-ups provided by the conversations app, in bounded reads. All but `url` raise the store's errors.
 
-    `known` tells of one conversation's id; `url` is the address that leads to it, with nothing of the id in it.
-    `project_names` names projects by company and project id. `of_recipient` gives id and company of each conversation
-    of a typed number or address in the reader's scope, and whether there are more.
+    `known` looks up one conversation's id; `url` returns its page's URL, which does not contain the id.
+    `project_names` returns names by (company, project) id. `of_recipient` returns (id, company) of each conversation of
+    a typed number or address in the reader's scope, and whether there are more.
     """
 
     known: Callable[[str], KnownConversation]
@@ -47,38 +47,38 @@ _source: ConversationSource | None = None
 
 
 def register(source: ConversationSource) -> None:
-    """Called once at start-up by the app that knows conversations."""
+    """Register the source. The conversations app calls this once at start-up."""
     global _source
     _source = source
 
 
 def conversation_source() -> ConversationSource | None:
-    """What to ask about conversations; None in a build without them."""
+    """Return the registered source; None in a build without conversations."""
     return _source
 
 
 def known_conversation(trail: str) -> KnownConversation:
-    """What is known of a trail's conversation; nothing for other trails. One Query; raises the store's errors."""
+    """Return what is known of a trail's conversation; empty for other trails. One Query; raises the store's errors."""
     return _source.known(trail) if _source and is_conversation_trail(trail) else KnownConversation()
 
 
 def companies_of(trail: str) -> frozenset[str]:
-    """The companies of a conversation, as `known_conversation`."""
+    """Return the companies of a conversation, as `known_conversation`."""
     return known_conversation(trail).companies
 
 
 def recipient_names(trail: str) -> tuple[str, ...]:
-    """The names of a conversation's recipient, to be masked in its trail, as `known_conversation`."""
+    """Return the names of a conversation's recipient, for masking in its trail, as `known_conversation`."""
     return known_conversation(trail).names
 
 
 def is_conversation_trail(trail: str) -> bool:
-    """Whether a partition is of the platform's conversation, not of a tenant, a member of staff or another store."""
+    """Return whether a partition is of a platform conversation, not of a tenant, a member of staff or another store."""
     return trail != SYSTEM_TRAIL and not trail.startswith(tuple(_NAMES))
 
 
 def name_of(trail: str) -> str:
-    """A trail's name without personal data: conversations by their redacted id, the others by what they are of."""
+    """Return a trail's name without personal data, such as its redacted conversation id."""
     if trail == SYSTEM_TRAIL:
         return "System"
     for prefix, words in _NAMES.items():
@@ -91,7 +91,7 @@ def name_of(trail: str) -> str:
 
 
 def check_role(trail: str, staff: Staff) -> None:
-    """Raise `Forbidden` where no scope could let this role read trails of that kind."""
+    """Raise `Forbidden` if no scope would let this role read trails of that kind."""
     staff.require(Permission.AUDIT_READ)
     if trail == staff_trail(staff.username):
         return
@@ -106,17 +106,17 @@ def check_role(trail: str, staff: Staff) -> None:
 def check_scope(
     trail: str, staff: Staff, named_by_entries: Iterable[str], known: KnownConversation | None = None
 ) -> frozenset[str]:
-    """Raise `NotFound` unless the trail is in the person's scope, and return its owners as far as they were needed.
+    """Raise `NotFound` unless the trail is in the person's scope; return the owners that were looked up.
 
-    `named_by_entries` are the company ids in the entries read; `known` is `known_conversation`, if it was read already.
-    Trails of unknown owners, of staff and of the system are for scope "all" only; your own trail is for you alone.
-    The role was checked before.
+    `named_by_entries` are the company ids in the entries read; `known` is `known_conversation`, if already read. Trails
+    of unknown owners, of staff and of the system are for scope "all" only, except the person's own. The caller has
+    checked the role.
     """
     owners = owners_of_trail(trail, named_by_entries)
     if staff.scope.everything or trail == staff_trail(staff.username):
         return owners
     if is_conversation_trail(trail) and not covers_all(trail, owners, staff):
-        # Asked even if the entries have answered: a trail out of scope must cost what an absent one costs.
+        # Looked up even if the entries name owners: a trail out of scope must cost what an absent one costs.
         companies = known.companies if known else companies_of(trail)
         owners = owners or companies
     if not covers_all(trail, owners, staff):
@@ -125,20 +125,20 @@ def check_scope(
 
 
 def companies_in(conversation_id: str) -> frozenset[str]:
-    """The company that an id begins with, as the platform makes ids; none for ids of another form."""
+    """Return the company that an id in the platform's format begins with; empty for ids in another format."""
     found = _ID_OF_PLATFORM.match(conversation_id)
     return frozenset(found.groups()) if found else frozenset()
 
 
 def describe_owners(owners: Iterable[str]) -> str:
-    """Owners as a company is shown: usually one."""
+    """Format owners for display, usually one."""
     return ", ".join(sorted(owners))
 
 
 def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
-    """Whose a trail is: the tenant or organisation in its key, or the companies that a conversation's entries name.
+    """Return a trail's owners: the tenant or organisation in its key, or the companies that its entries name.
 
-    Trails of staff, the system and chats have no owner, whoever their entries name.
+    Trails of staff, the system and chats have no owner, whatever their entries name.
     """
     if trail.startswith(TENANT_TRAIL):
         return frozenset(filter(None, (trail.removeprefix(TENANT_TRAIL),)))
@@ -149,9 +149,9 @@ def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
 
 
 def covers_all(trail: str, owners: frozenset[str], staff: Staff) -> bool:
-    """Whether a person's scope covers every owner of a trail; False for a trail without one.
+    """Return whether a person's scope covers every owner of a trail; False for a trail without owners.
 
-    A tenant's trail is owned by a tenant, every other one by companies: the id alone does not tell.
+    A tenant's trail is owned by a tenant, all others by companies: the id alone does not show which.
     """
     covers = staff.scope.covers_tenant if trail.startswith(TENANT_TRAIL) else staff.scope.covers_company
     return bool(owners) and all(map(covers, owners))
@@ -161,14 +161,14 @@ def covers_all(trail: str, owners: frozenset[str], staff: Staff) -> bool:
 
 
 def conversation_url(trail: str, staff: Staff) -> str:
-    """The address of a trail's conversation; "" for other trails and for people who may not read conversations."""
+    """Return the URL of a trail's conversation; "" for other trails and for people who may not read conversations."""
     if not (_source and trail and is_conversation_trail(trail) and staff.can(Permission.CONVERSATION_READ)):
         return ""
     return _source.url(trail)
 
 
 def review_url(route: str, trail: str, staff: Staff) -> str:
-    """The address of a reviewer's page about a trail's conversation; "" for other trails and other people."""
+    """Return the URL of a reviewer's page about a trail's conversation; "" for other trails and other people."""
     if not (trail and is_conversation_trail(trail) and staff.can(Permission.AUDIT_REVIEW)):
         return ""
     return reverse(route, args=[seal("trail", trail)])

@@ -1,4 +1,4 @@
-"""What the search box finds among the middleware's records, for who reviews them."""
+"""The search box's results among idempotency records, for people who may review them."""
 
 from django.urls import reverse
 

@@ -1,6 +1,6 @@
-"""The trail in words: one sentence for each entry, in the tense that its outcome allows, with why it was done.
+"""The trail in words: one sentence for each entry, in the tense that fits its outcome, with its causes.
 
-The schema leaves a payload's names to its writers: a cause that is missing or of another type is left out.
+The schema leaves a payload's keys to its writers: a cause that is missing or of another type is left out.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from console.trees import format_code_name, isolated, per_cent, share_of, text_o
 
 MAX_WORDS = 80
 MAX_FLAGS = 5
-# What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.
+# What was done, what was attempted. {…} is filled from the payload; a part in [] is omitted if its value is missing.
 _PHRASES: dict[str, tuple[str, str]] = {
     Action.ROUTE: ("routed[ to {team}]", "route[ to {team}]"),
     Action.TAG: ("tagged[ {tag}]", "tag[ {tag}]"),
@@ -124,9 +124,9 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.COMPANY_LINKED: ("linked the company[ {company}]", "link the company[ {company}]"),
     Action.COMPANY_UNLINKED: ("unlinked the company[ {company}]", "unlink the company[ {company}]"),
 }
-# Under which names a payload has the username of whom something was taken from; those of ours, and of older ones.
+# The payload's keys for the colleague from whom a conversation was taken: the console's, and older ones.
 COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
-# The payload's names for what a phrase tells; writers differ.
+# The payload's keys for each placeholder; writers differ.
 _FIELDS = {
     "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
     "tag": ("tag", "tag_name", "tags", "name"),
@@ -148,7 +148,7 @@ _FIELDS = {
     "destination": ("destination",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
-# Entries that are of a failure: the words say so already.
+# Actions that are failures themselves: their words already say so.
 _FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED, Action.ACCESS_DENIED)
 _TONES = {
     Action.AUTO_REPLY: "ai",
@@ -168,7 +168,7 @@ _TONES = {
 _ROUTING = ("reason", "intent", "confidence", "priority", "flags")
 _REPLY = ("type", "reason", "intent", "confidence")
 _TAGGING = ("reason", "intent", "confidence")
-# The causes that are told of an action, in that order.
+# The causes added to an action's sentence, in that order.
 _CAUSES_OF: dict[str, tuple[str, ...]] = {
     Action.ROUTE: _ROUTING,
     Action.ESCALATE: _ROUTING,
@@ -179,7 +179,7 @@ _CAUSES_OF: dict[str, tuple[str, ...]] = {
     Action.RP_TAG: _TAGGING,
     Action.SHOPIFY_LOOKUP: ("order", "found", "reason"),
 }
-# The payload's names for each cause.
+# The payload's keys for each cause.
 _CAUSES = {
     "reason": ("reason", "escalation_reason", "routing_reason", "cause"),
     "intent": ("intent", "primary_intent", "detected_intent"),
@@ -193,7 +193,7 @@ _CAUSES = {
 
 
 def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
-    """What an entry says: "Amira Haddad took over", "Routed to Returns team: reschedule, 56 %", "Tried to tag vip".
+    """Describe an entry: "Amira Haddad took over", "Routed to Returns team: reschedule, 56 %", "Tried to tag vip".
 
     `payload` is the redacted payload; `who` is "" for a service without a name.
     """
@@ -214,12 +214,12 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
 
 
 def label_of(action: str) -> str:
-    """An action type in words, for choosing it: "Took over", "Shopify lookup"."""
+    """Return an action type in words, as a choice's label: "Took over", "Shopify lookup"."""
     return _capital(_fill(_PHRASES[action][0], {})) if action in _PHRASES else _capital(_unnamed(action))
 
 
 def tone(action: str, outcome: str) -> str:
-    """The tone of an entry's mark: bad for what failed, pending for what is open, else that of who acts now."""
+    """Return the tone of an entry's mark: bad for a failure, pending for an open one, else that of who acts now."""
     if outcome == Result.PENDING:
         return "pending"
     if outcome in (Result.CONFLICT, Result.FAILED):

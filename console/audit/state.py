@@ -1,7 +1,7 @@
-"""What the middleware keeps about a conversation (schema middleware, table B), as a panel in words.
+"""The middleware's state of a conversation (schema middleware, table B), as a panel in words.
 
-With the kill switches as it last saw them (table A): it loads `safe_mode` and `automation_enabled` with each event and
-writes them into its record. Only its newest record counts.
+Includes the kill switches as it last saw them (table A): it loads `safe_mode` and `automation_enabled` with each event
+and writes them into the event's record. Only its newest record counts.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ from console.trees import (
     well_formed,
 )
 
-# The console's own records have the attributes only because the schema requires them.
+# The console's own records have the switches only because the schema requires them.
 CONSOLE_MODE = "console"
 LOOKED_AT = 20
-# Without the index: entries whose records are looked up.
+# Without the index: the number of trail entries whose records are read.
 ENTRIES_LOOKED_AT = 25
 NOT_TOLD = "The idempotency table has no index by conversation here, so the kill switches are unknown."
 
@@ -60,7 +60,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a notice why not."""
+    """Both switches as of one record, written at `seen` (None if unreadable; `ago`: in words); or a notice why not."""
 
     switches: tuple[Switch, ...] = ()
     seen: datetime | None = None
@@ -69,13 +69,13 @@ class Switches:
 
 
 def read_switches(conversation_id: str, now: datetime) -> Switches:
-    """One Query of the index by conversation; without it, a Query of the trail and a BatchGetItem of what it names.
+    """Read the switches: one Query of the index by conversation; without it, one of the trail and a BatchGetItem.
 
     Never raises the store's errors: a notice says what is unknown.
     """
     try:
         if by_index := has_record_index():
-            # Those of writers that date them by epochs come only where there are no others.
+            # In text order, records dated by epochs come last: they count only if there are no others.
             records, _ = read_records(conversation_id, limit=LOOKED_AT)
         else:
             records = _named_by_trail(conversation_id)
@@ -92,7 +92,7 @@ def read_switches(conversation_id: str, now: datetime) -> Switches:
 
 
 def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:
-    """The switches of the newest of these records that the middleware wrote; empty without one."""
+    """Return the switches of the newest record that the middleware wrote; empty without one."""
     theirs = [
         record
         for record in records
@@ -109,7 +109,7 @@ def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches
 
 
 def seen_at(record: IdempotencyRecord) -> datetime | None:
-    """When an event was first processed: its record was written then."""
+    """Return when an event was first processed, which is when its record was written."""
     return clock.parse_instant(record.plain("created_at")) or clock.parse_instant(record.plain("received_at"))
 
 
@@ -136,9 +136,9 @@ _REQUIRED = ("updated_at", "expires_at")
 
 @dataclass(frozen=True, slots=True)
 class StatePanel:
-    """The panel; `notice` is one line where there is nothing to show. `flags` are risks, `drift` breaks the schema.
+    """The panel; `notice` is one line if there is nothing to show. `flags` are risks, `drift` breaches of the schema.
 
-    `facts` say what the customer wants and who takes care of it, `technical` how that was decided.
+    `facts` say what the customer wants and who handles it, `technical` how that was decided.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -152,7 +152,7 @@ class StatePanel:
 
 @dataclass(frozen=True, slots=True)
 class StateMoment:
-    """Something that the state dates. `at` is None where its time cannot be read."""
+    """A dated event in the state. `at` is None if its time cannot be read."""
 
     name: str
     at: datetime | None
@@ -161,7 +161,7 @@ class StateMoment:
 
 
 def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePanel | None:
-    """The panel with the kill switches for a conversation's trail, with `recipient`'s names masked; else None.
+    """Return the panel with the kill switches for a conversation's trail, `recipient` names masked; else None.
 
     The caller has checked role and scope. A GetItem and a Query in parallel; never raises the store's errors.
     """
@@ -172,12 +172,12 @@ def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> State
 
 
 def with_switches(panel: StatePanel, switches: Switches) -> StatePanel:
-    """The panel with the kill switches, which are read separately."""
+    """Return the panel with the kill switches, which are read separately."""
     return replace(panel, switches=switches)
 
 
 def read_state(conversation_id: str, now: datetime) -> StatePanel:
-    """One GetItem. Never raises the store's errors: a panel that cannot be read says so."""
+    """Read the panel: one GetItem. Never raises the store's errors: a panel that cannot be read says so."""
     try:
         item = ConversationState.get(conversation_id)
     except NotFound:
@@ -192,7 +192,7 @@ def read_state(conversation_id: str, now: datetime) -> StatePanel:
 
 
 def panel_of(item: ConversationState, now: datetime) -> StatePanel:
-    """The panel of a state item; what drifted is shown as it is and flagged."""
+    """Build the panel of a state item; drifted attributes are shown as stored and flagged."""
     flags = _flags(item.plain("risk_flags"))
     facts = (
         Fact("Intent", words_of(item.plain("last_intent"))),
@@ -235,14 +235,14 @@ def _type(value: dict[str, Any]) -> str:
 
 
 def words_of(value: Any) -> str:
-    """A code name in words, redacted: `need_order_number` is "Need order number"."""
+    """Return a code name in words, redacted: `need_order_number` is "Need order number"."""
     text = _line(value)
     words = format_code_name(text)
     return words[:1].upper() + words[1:] if is_code_name(text) else words
 
 
 def _confidence(value: Any) -> tuple[Fact, ...]:
-    """In per cent and as stored, or only as stored if it is not between 0 and 1."""
+    """Return the confidence in per cent and as stored, or only as stored if it is not between 0 and 1."""
     if value is None:
         return ()
     share = share_of(value)
@@ -274,7 +274,7 @@ def _auto_reply(value: Any, now: datetime) -> tuple[Fact, ...]:
 
 
 def _others(of: str, value: dict[str, Any], *known: str) -> list[Fact]:
-    """Everything else in an object: names decide what is masked, such as an order number."""
+    """Return an object's other members as facts: their names decide what is masked, such as an order number."""
     return [
         replace(fact, label=f"{of}: {fact.label}")
         for name, each in value.items()
@@ -283,7 +283,7 @@ def _others(of: str, value: dict[str, Any], *known: str) -> list[Fact]:
 
 
 def _unknown(name: str, value: Any) -> Fact:
-    """An attribute outside the schema: its name decides what of its value is masked."""
+    """Return an attribute outside the schema as a fact: its name decides what of its value is masked."""
     shown: Any = redact_value({name: well_formed(value)})
     return Fact(redact(text_of(name))[:80].replace("_", " "), _line(next(iter(shown.values()), "")))
 
@@ -293,7 +293,7 @@ def _if_set(fact: Fact) -> tuple[Fact, ...]:
 
 
 def _flags(value: Any) -> tuple[str, ...]:
-    """A set of texts as the schema says, or what drifting writers store: a list, one text, or text with commas."""
+    """Parse a set of texts, as the schema requires, or what some writers store: a list, or a text with commas."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -305,7 +305,7 @@ def _flags(value: Any) -> tuple[str, ...]:
 
 
 def _drift(item: ConversationState) -> tuple[str, ...]:
-    """What breaks the schema, attribute by attribute."""
+    """Describe what breaks the schema, attribute by attribute."""
     found = dict(item.drift)
     found |= {name: "missing" for name in _REQUIRED if item.plain(name) is None}
     confidence = item.plain("last_routing_confidence")
@@ -328,7 +328,7 @@ def _check_instant(found: dict[str, str], name: str, value: Any) -> None:
 
 
 def _message(value: Any) -> str:
-    """A message's id as idempotency keys show it, so that people can compare the two."""
+    """Format a message's id as idempotency keys show it, so that people can compare the two."""
     return shown_message(value)[:300] if isinstance(value, str) else _line(value)
 
 

@@ -1,6 +1,6 @@
-"""Exports across conversations that may contain one of them. Their entries are in the trails of those who exported.
+"""Exports across conversations that may contain a given one. Their entries are in the trails of those who exported.
 
-Such an entry has its filters in words (`console.audit.review.page`), not the conversations in the file.
+Such an entry records its filters in words (`console.audit.review.page`), not the conversations in the file.
 """
 
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ from console.trail.actions import happened_at, instant_of, payload_of, text_in
 from console.trail.models import AuditEntry
 from console.trees import text_of
 
-# One less than a piece, so that one Query also tells whether there are more.
+# One less than a piece, so that one Query also shows whether there are more.
 EXPORTS_READ = PIECE - 1
 PIECES = 2
-# Days are in the time zone of the person who exported, which the entry does not say.
+# Days are in the time zone of the person who exported, which the entry does not record.
 DAY = timedelta(days=1)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
@@ -35,9 +35,9 @@ NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see the
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """The exports that may contain the conversation, newest first. `why_not` says why they were not read, if so.
+    """The exports that may contain the conversation, newest first. `why_not` says why they could not be read, if so.
 
-    `read` exports were searched; `is_all`: no older one could contain it, else `reaches` says how far back they go.
+    `read` exports were searched. `is_all`: no older one could contain it; else `reaches` says how far back they go.
     """
 
     entries: tuple[AuditEntry, ...] = field(default=(), repr=False)
@@ -56,11 +56,11 @@ NOWHERE = Across()
 
 
 def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
-    """The exports across conversations whose filters let through anything in its trail today.
+    """Return the exports across conversations whose filters match anything in the trail as it is today.
 
-    `looks` are entries of its trail, which may name its company. Usually at most six Queries: four of one entry side
-    by side, and the exports of either kind; one more if only the conversation itself tells its company. Raises the
-    store's errors.
+    `looks` are entries of the trail, which may name its company. Usually at most six Queries: four of one entry each,
+    in parallel, and one for each kind of export; one more if only the conversation itself names its company. Raises
+    the store's errors.
     """
     if not staff.scope.everything:
         return Across(why_not=NOT_IN_SCOPE)
@@ -77,14 +77,14 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
     return Across(
         entries=_of_its_company(near, conversation_id, (*ends, *looks)),
         read=len(gathered.entries),
-        # What was exported before its first entry holds nothing of it.
+        # Exports older than the trail's first entry cannot contain the conversation.
         is_all=gathered.is_all or (reaches is not None and reaches < times[0]),
         reaches=reaches,
     )
 
 
 def _ends(trail: str) -> list[AuditEntry]:
-    """The first and the last entry of both ranges of a trail's keys, timestamps and epochs."""
+    """Return the first and the last entry of each range of a trail's keys: timestamps and epochs."""
 
     def end(low: str, high: str, *, newest: bool) -> list[AuditEntry]:
         keys = AuditEntry.ts_action_id.between(low, high)
@@ -96,7 +96,7 @@ def _ends(trail: str) -> list[AuditEntry]:
 
 
 def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
-    """Whether an export across conversations lets anything between first and last through."""
+    """Return whether the filters of an export match anything between `first` and `last`."""
     if scoping.is_conversation_trail(text_in(export, "conversation_id")):
         return False
     filters = payload_of(export).get("filters")
@@ -116,7 +116,7 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
 
 
 def _is_of_another(person: str, conversation_id: str) -> bool:
-    """Whether a list of one recipient, exported under a pseudonym, is of another one than the id of a conversation."""
+    """Return whether an export of one recipient's list (`person`, a pseudonym) is of another recipient than the id."""
     *before, recipient = conversation_id.split("#")
     return bool(person) and len(before) >= 3 and person != pseudonym_of(recipient)
 
@@ -124,7 +124,7 @@ def _is_of_another(person: str, conversation_id: str) -> bool:
 def _of_its_company(
     exports: list[AuditEntry], conversation_id: str, entries: Iterable[AuditEntry]
 ) -> tuple[AuditEntry, ...]:
-    """Those of no company or of the conversation's; all of them if its company is unknown."""
+    """Return the exports that name no company or the conversation's; all of them if its company is unknown."""
     known = {company for each in entries if (company := text_in(each, "company_id"))}
     if {text_in(each, "company_id") for each in exports} - known - {""}:
         known |= scoping.companies_of(conversation_id)
@@ -136,5 +136,5 @@ def _after(word: str, lines: list[str]) -> str:
 
 
 def _day(value: str) -> datetime | None:
-    """Midnight of a day in UTC; None for anything else."""
+    """Parse a day as midnight UTC; None for anything else."""
     return parse_instant(f"{value}T00:00:00Z")

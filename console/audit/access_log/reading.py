@@ -1,4 +1,4 @@
-"""Who looked: opened transcripts, reveals, searches and exports, by person, by conversation and by customer."""
+"""Who looked at what: opened transcripts, reveals, searches and exports, by person, conversation and customer."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -30,11 +30,11 @@ from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREA
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)
-# Recorded in the trail of the person who looked, under a pseudonym of the person looked for.
+# Recorded in the trail of the person who looked, under a pseudonym of the person they looked for.
 OF_PERSONS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
 ENTRIES_READ = 400
 PIECES = 8
-# Of each conversation of a customer, and of searches for them.
+# For each conversation of a customer, and for searches for that customer.
 ENTRIES_EACH = 200
 SEARCHES_READ, SEARCH_PIECES = 400, 4
 NO_EXPORTS = "Exports across conversations are not counted here. See each conversation instead."
@@ -43,9 +43,9 @@ ONLY_OWN = "Only people with all companies in scope can see searches for this pe
 
 @dataclass(frozen=True, slots=True)
 class AccessLogRead:
-    """A person who looked, or what was looked at: `name` is redacted and links to `url` ("" for no link).
+    """A row: a person who looked, or what they looked at. `name` is redacted and links to `url` ("" for no link).
 
-    `what` says what was done how often, such as ("opened redacted", 3), most often first; `last` is the latest time.
+    `what` counts what was done, such as ("opened redacted", 3), most frequent first; `last` is the latest time.
     """
 
     name: str
@@ -58,10 +58,10 @@ class AccessLogRead:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Rows, latest first. `read` entries were read, back to `reaches` (None: all of them).
+    """Rows, latest first. `read` is the number of entries read, back to `reaches` (None: all of them).
 
     `why_not` says why nothing could be read. `across`: for one conversation, the exports recorded in other trails, also
-    in `rows`. `is_unknown`: nothing at all is recorded under that id.
+    included in `rows`. `is_unknown`: nothing at all is recorded under that id.
     """
 
     rows: tuple[AccessLogRead, ...]
@@ -75,16 +75,16 @@ class Looks:
 
     @property
     def times(self) -> int:
-        """How often in all rows."""
+        """The number of looks in all rows."""
         return sum(row.times for row in self.rows)
 
 
 def looks_of_person(username: str, staff: Staff) -> Looks:
-    """What one member of staff looked at, conversation by conversation, within the reader's scope.
+    """Return what one member of staff looked at, conversation by conversation, within the reader's scope.
 
-    An unknown name, a person out of scope and one who never looked get the same answer. Raises as `read_review`.
+    An unknown name, a person out of scope and one who never looked give the same result. Raises as `read_review`.
     """
-    # The word for entries that name nobody is not a username.
+    # NOBODY is a filter for entries without an actor, not a username.
     review = Review(LOOKS, actor="" if username == NOBODY else username)
     if not review.actor:
         return Looks((), 0, is_all=True, reaches=None)
@@ -113,7 +113,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
 
 
 def _whose(trail: str) -> str:
-    """Whose trail it is, within a sentence: people by their username alone."""
+    """Name the owner of a trail for use within a sentence: people by their username alone."""
     if trail.startswith(STAFF_TRAIL):
         return redact(trail.removeprefix(STAFF_TRAIL))
     name = name_of(trail)
@@ -121,25 +121,25 @@ def _whose(trail: str) -> str:
 
 
 def _about(entry: AuditEntry) -> str:
-    """What an entry is about in a trail of several things: a person looked up, or a tenant's conversation."""
+    """Return what an entry is about in a trail that covers several things: a person, or a tenant's conversation."""
     if entry.plain("action_type") in OF_PERSONS:
         return f"person {person_in(entry)}"
     return _in_tenant(entry)
 
 
 def _people_in(entry: AuditEntry) -> set[str]:
-    """The pseudonyms of all whom a search may have been for: a number without country code was tried with several."""
+    """Return the pseudonyms a search may match: a number without a country code was tried with several codes."""
     tried_as = payload_of(entry).get("tried_as")
     return {person_in(entry), *(map(str, tried_as) if isinstance(tried_as, list) else ())}
 
 
 def person_in(entry: AuditEntry) -> str:
-    """The pseudonym of the person a look-up or search was for; "" if the entry has none."""
+    """Return the pseudonym of the person a look-up or search was for; "" if the entry has none."""
     return _word(payload_of(entry).get("person"))
 
 
 def _in_tenant(entry: AuditEntry) -> str:
-    """The conversation that an entry in a tenant's trail is about; "" for other entries."""
+    """Return the conversation that an entry in a tenant's trail is about; "" for other entries."""
     if not text_in(entry, "conversation_id").startswith(TENANT_TRAIL):
         return ""
     value = payload_of(entry).get("tenant_conversation")
@@ -147,9 +147,9 @@ def _in_tenant(entry: AuditEntry) -> str:
 
 
 def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
-    """Who looked at one conversation, person by person, and who exported what may contain it.
+    """Return who looked at one conversation, person by person, and who exported what may contain it.
 
-    Raises `NotFound` out of scope, and as `read_review`.
+    Raises `NotFound` out of scope, and what `read_review` raises.
     """
     check_conversation(conversation_id, staff)
     gathered = gather(Review(LOOKS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
@@ -167,13 +167,13 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
 
 
 def _is_unknown(conversation_id: str, staff: Staff) -> bool:
-    """Whether its trail is empty and no conversation has that id: usually it was mistyped."""
+    """Return whether the trail is empty and no conversation has that id: usually it was mistyped."""
     is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
     return not is_there and not scoping.companies_of(conversation_id)
 
 
 def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str]) -> tuple[AccessLogRead, ...]:
-    """A row for each person who looked; `what` says what they did by one entry."""
+    """Return a row for each person who looked; `what` describes what one entry records."""
     names = display_names(entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -187,7 +187,7 @@ def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], s
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
-    """Raise `NotFound` for anything but a conversation's trail that can have something for that person."""
+    """Raise `NotFound` unless the id is of a conversation's trail that may contain entries in the person's scope."""
     if not is_conversation_trail(conversation_id):
         raise NotFound
     scoping.check_role(conversation_id, staff)
@@ -198,19 +198,19 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 
 def person_url(username: str) -> str:
-    """The address of what one person looked at; "" for a name that an address must not contain."""
+    """Return the URL of the list of what one person looked at; "" for a name that a URL must not contain."""
     return reverse("audit-looks-person", args=[username]) if is_a_name(username) else ""
 
 
 def is_a_name(username: str) -> bool:
-    """Whether a name may stand in an address: spelled like a username, and not like a customer's number."""
+    """Return whether a name may appear in a URL: spelled like a username, and not like a customer's number."""
     return normal_username(username) == username != "" and username.strip(".") != "" and redact(username) == username
 
 
 def conversations_of(recipient: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Id and company of each conversation of a typed number or address in the person's scope; whether there are more.
+    """Return (id, company) of each conversation of a typed number or address in scope, and whether there are more.
 
-    Raises `Forbidden`, `NotFound` for none, and the store's errors.
+    Raises `Forbidden`, `NotFound` if there are none, and the store's errors.
     """
     staff.require(Permission.AUDIT_REVIEW)
     staff.require(Permission.CONVERSATION_READ)
@@ -222,10 +222,10 @@ def conversations_of(recipient: str, staff: Staff) -> tuple[tuple[tuple[str, str
 
 
 def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, ...]]:
-    """Who looked at a person, and the ids of the conversations whose trails were read. Raises as `conversations_of`.
+    """Return who looked at a person, and the ids of the conversations whose trails were read.
 
-    One Query of each trail, side by side. For people with all companies in scope, searches, look-ups in all stores and
-    exports of the person's list are read in the index by action type.
+    One Query of each trail, in parallel. For people with all companies in scope, searches, look-ups in all stores and
+    exports of the person's list are read from the index by action type. Raises what `conversations_of` does.
     """
     conversations, more = conversations_of(recipient, staff)
     read = parallel(*(partial(_looks_in, *each) for each in conversations))
@@ -244,14 +244,14 @@ def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, 
 
 
 def _looks_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], bool]:
-    """The looks among the newest entries of a conversation's trail, and whether that was all of it."""
+    """Return the looks among the newest entries of a conversation's trail, and whether the whole trail was read."""
     entries, end = read_entries(conversation_id, epochs=False, limit=ENTRIES_EACH)
     now = clock.now()
     looks = (each for each in entries if each.plain("action_type") in LOOKS and is_of(each, company_id))
     return [each for each in looks if is_live(each, now)], end is None
 
 
-# From what the entries of a row share, and these entries, to the row's name, note and address.
+# Maps what the entries of a row share, and the entries, to the row's name, note and URL.
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
@@ -272,12 +272,12 @@ def _rows(
             done[what(entry)] += times_of(entry)
         last = max((at for each in group if (at := happened_at(each))), default=None)
         rows.append(AccessLogRead(*words(name, group), done.total(), tuple(done.most_common()), last))
-    # By the latest time: hourly entries have theirs in the payload, and exports are read apart.
+    # Sort by the latest time: hourly entries store theirs in the payload, and exports are read separately.
     return tuple(sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True))
 
 
 def what_of(entry: AuditEntry) -> str:
-    """What was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
+    """Describe what was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
     payload = payload_of(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""

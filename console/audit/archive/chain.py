@@ -1,7 +1,7 @@
-"""The chain: each line bears a keyed digest of itself and of all lines before it, in this file and the ones before.
+"""The chain: each line carries a keyed digest of itself and of all lines before it, in this and earlier files.
 
-A line is `{"line":17,"trail":"…","entry":{…},"chain":"…"}`: JSON, whose last member covers every byte before it. The
-key is AUDIT_ARCHIVE_KEY where it is set, else derived from SECRET_KEY, for one environment.
+A line is the JSON `{"line":17,"trail":"…","entry":{…},"chain":"…"}`, whose last member covers every byte before it. The
+key is derived from AUDIT_ARCHIVE_KEY if that is set, else from SECRET_KEY, and differs by environment.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from console.trees import text_of
 
 SHORTEST = 32
 
-# DynamoDB's items have 400 KB, of which JSON's escapes make at most six times as much.
+# A DynamoDB item has at most 400 KB, and JSON escapes make it at most six times as long.
 MAX_LINE_BYTES = 4 << 20
 _NUMBER = re.compile(rb'\{"line":(\d{1,15}),"trail":"[a-p]{16}","entry":\{')
 _SEAL = re.compile(rb'(?P<body>.*),"chain":"(?P<value>[a-p]{64})"\}\n', re.DOTALL)
@@ -36,11 +36,11 @@ class ArchiveKey:
 
     @property
     def name(self) -> str:
-        """Sixteen letters that tell keys apart and reveal nothing."""
+        """Sixteen letters that identify the key without revealing it."""
         return as_letters(self.mac(b"name"))[:16]
 
     def mac(self, *parts: bytes) -> bytes:
-        """HMAC-SHA-256 over parts, each with its length, so that no two lists of parts are equal."""
+        """Return the HMAC-SHA-256 of the parts, each prefixed with its length so that different lists never collide."""
         made = hmac.new(self.secret, digestmod=hashlib.sha256)
         for part in parts:
             made.update(len(part).to_bytes(8, "big"))
@@ -48,19 +48,19 @@ class ArchiveKey:
         return made.digest()
 
     def pseudonym(self, text: str) -> str:
-        """Sixteen letters, the same for the same text, so that masked values can be told apart but not guessed."""
+        """Return sixteen letters, equal for equal texts, so that masked values can be compared but not guessed."""
         return as_letters(self.mac(b"pseudonym", text.encode("utf-8", "surrogatepass")))[:16]
 
 
 def signing_key() -> ArchiveKey:
-    """The key for new archives. Raises `Invalid` for a setting that is too short."""
+    """Return the key for new archives. Raises `Invalid` for a setting that is too short."""
     return known_keys()[0]
 
 
 def known_keys() -> tuple[ArchiveKey, ...]:
-    """The key that signs, then earlier ones. With AUDIT_ARCHIVE_KEY none from SECRET_KEY, which web servers have.
+    """Return the signing key, then earlier ones. Raises `Invalid`.
 
-    Raises `Invalid`.
+    If AUDIT_ARCHIVE_KEY is set, none of them comes from SECRET_KEY, which web servers have.
     """
     own = own_secrets()
     if settings.AUDIT_ARCHIVE_KEY:
@@ -70,7 +70,7 @@ def known_keys() -> tuple[ArchiveKey, ...]:
 
 
 def own_secrets() -> list[str]:
-    """AUDIT_ARCHIVE_KEY and its fallbacks, as far as they are set. Raises `Invalid` for one that is too short."""
+    """Return AUDIT_ARCHIVE_KEY and its fallbacks, without empty ones. Raises `Invalid` for one that is too short."""
     own = [secret for secret in (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS) if secret]
     if any(len(secret) < SHORTEST for secret in own):
         raise Invalid(f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST} characters.")
@@ -84,7 +84,7 @@ def _derived(secret: str, environment: str) -> ArchiveKey:
 
 
 class Chain:
-    """A chain that begins with its archive's header and stands at `value` after `lines` lines."""
+    """A chain that begins with its archive's header. `value` is its digest after `lines` lines."""
 
     def __init__(self, key: ArchiveKey, header: bytes) -> None:
         self._key = key
@@ -99,7 +99,7 @@ class Chain:
         return body + f',"chain":"{self.value}"}}\n'.encode()
 
     def check(self, line: bytes) -> str:
-        """Say what is wrong with the next line; "" if nothing. Goes on after what the line says of itself."""
+        """Describe what is wrong with the next line ("" if nothing), then continue from the number and digest in it."""
         sealed, number = _SEAL.fullmatch(line), _NUMBER.match(line)
         if sealed is None or number is None:
             self.lines += 1
@@ -107,7 +107,7 @@ class Chain:
         said, expected = int(number[1]), self.lines + 1
         value = sealed["value"].decode()
         is_whole = hmac.compare_digest(self._next(sealed["body"]), value)
-        # After a break, go on from what the line says, so that one edit is one finding.
+        # After a break, continue from the line's own digest, so that one edit is one finding.
         self.value, self.lines = value, said
         if is_whole and said == expected:
             return ""
@@ -119,11 +119,11 @@ class Chain:
         return f"{which} missing before this line"
 
     def stand_at(self, value: str, lines: int) -> None:
-        """Go on from a known place, after a damaged file."""
+        """Continue from a known position, after a damaged file."""
         self.value, self.lines = value, lines
 
     def head(self, rest: bytes) -> str:
-        """The value that closes the chain over the rest of the manifest."""
+        """Return the digest that closes the chain over the rest of the manifest."""
         return as_letters(self._key.mac(b"head", self.value.encode(), rest))
 
     def _next(self, body: bytes) -> str:

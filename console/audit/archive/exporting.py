@@ -1,4 +1,4 @@
-"""Making an archive: pending in the trail, then files, then the manifest, then its head in the trail."""
+"""Writing an archive: a pending entry in the trail, the files, the manifest, and then its head in the trail."""
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator
@@ -24,22 +24,22 @@ from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trees import well_formed
 
-# Of lines before they are compressed.
+# Size of a file's lines before compression.
 FILE_BYTES = 64 << 20
-# Called after each round with the items that it read and the lines so far.
+# Called after each round with the number of items read in it and of lines written so far.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Whole days in UTC, both included, that have ended: later entries of a day would be in no archive."""
+    """Whole UTC days, both included, that have ended: an archive of a running day would miss its later entries."""
 
     first: date
     last: date
 
     @classmethod
     def checked(cls, first: date, last: date | None) -> "Days":
-        """Check the days; the last is yesterday if none is named. Raises `Invalid`."""
+        """Return the days after checking them; `last` defaults to yesterday. Raises `Invalid`."""
         yesterday = clock.now().astimezone(UTC).date() - timedelta(days=1)
         last = last or yesterday
         for name, day in (("first", first), ("last", last)):
@@ -51,12 +51,12 @@ class Days:
 
     @property
     def since(self) -> datetime:
-        """The first instant."""
+        """The first instant of these days."""
         return datetime.combine(self.first, time.min, UTC)
 
     @property
     def until(self) -> datetime:
-        """The first instant after them."""
+        """The first instant after these days."""
         return datetime.combine(self.last + timedelta(days=1), time.min, UTC)
 
 
@@ -65,8 +65,8 @@ def export(
 ) -> Manifest:
     """Write the archive of these days. Raises `PlaceError`, `Invalid` (the key), and the store's errors.
 
-    If the trail cannot be written, nothing is. The manifest comes last, so an interrupted export has none. If the
-    entry's result cannot be written, the archive is whole, but `verify` refuses it for its open entry.
+    If the trail cannot be written, nothing else is. The manifest is written last, so an interrupted export has none. If
+    the entry's result cannot be written, the archive is complete, but `verify` rejects it for its pending entry.
     """
     key = signing_key()
     place.prepare()
@@ -94,7 +94,7 @@ def _counted(reads: Iterable[tuple[int, list[AuditEntry]]], progress: Progress) 
 
 
 def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterable[AuditEntry], size: int) -> Manifest:
-    """The files of these entries, each of about `size` bytes of lines at most, and then the manifest."""
+    """Write the entries to files of about `size` bytes of uncompressed lines at most, and then the manifest."""
     chain = Chain(key, header.canonical())
     lines = (line_of(entry, chain, key) for entry in entries)
     files = []
@@ -115,29 +115,29 @@ def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterabl
 def _write_file(
     name: str, file: BinaryIO, first: bytes, lines: Iterator[bytes], chain: Chain, size: int
 ) -> tuple[FileRecord, bytes | None]:
-    """Fill one file. Returns its record and the line that no longer fitted (None at the end)."""
+    """Fill one file. Returns its record and the first line that did not fit (None at the end)."""
     hashed = Hashed(file)
     written, number, end = 0, 0, ""
     following: bytes | None = first
-    # Without name and time, so that the same lines make the same bytes.
+    # Without name and time, so that equal lines give equal bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=hashed, mtime=0) as packed:
         while following is not None and (number == 0 or written + len(following) <= size):
             packed.write(following)
-            # This line was made last, so the chain stands behind it.
+            # This line was sealed last, so `chain.value` is its digest.
             written, number, end = written + len(following), number + 1, chain.value
             following = next(lines, None)
     return FileRecord(name, number, hashed.size, hashed.digest.hexdigest(), end), following
 
 
 def line_of(entry: AuditEntry, chain: Chain, key: ArchiveKey) -> bytes:
-    """The entry as the chain's next line: everything stored, redacted again by today's rules."""
+    """Return the entry as the chain's next line: every stored attribute, redacted again by today's rules."""
     stored = plain_item(entry.raw)
     pseudonym = key.pseudonym(str(stored.get("conversation_id") or ""))
     return chain.seal(pseudonym, cast(dict[str, Any], _numbers(redact_value(well_formed(stored)))))
 
 
 def _numbers(value: Any) -> Any:
-    """Decimals as JSON numbers, if that loses no digits."""
+    """Turn decimals into floats where that loses no digits, else into strings."""
     if isinstance(value, dict):
         return {name: _numbers(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -16,15 +16,15 @@ _CHAIN, _SHA256 = re.compile(r"[a-p]{64}"), re.compile(r"[0-9a-f]{64}")
 
 
 class NoManifest(ValueError):
-    """What was read is not a manifest; the message says why, for people."""
+    """Raised for bytes that are not a manifest; the message tells the operator why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """What the chain begins with. `since` is included, `until` is not; instants are ISO 8601 in UTC.
 
-    `entry` is the key of the archive's entry in the trail of the system, `key` the name of the key, `ruleset` the
-    version of the rules by which entries were redacted again.
+    `entry` is the sort key of the archive's entry in the trail of the system, `key` the name of the signing key,
+    `ruleset` the version of the redaction rules applied to the entries.
     """
 
     environment: str
@@ -37,13 +37,13 @@ class Header:
     format: str = FORMAT
 
     def canonical(self) -> bytes:
-        """The bytes that the chain covers."""
+        """Return the bytes that the chain covers."""
         return _compact(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One file: how many lines and (compressed) bytes it has, their SHA-256, and where the chain stands at its end."""
+    """One file: its number of lines and (compressed) bytes, its SHA-256, and the chain's value at its end."""
 
     name: str
     lines: int
@@ -53,25 +53,25 @@ class FileRecord:
 
 
 class Hashed:
-    """A file that is digested as it is written or read, as a `FileRecord` says."""
+    """A file that counts and hashes its bytes as they are written or read, for its `FileRecord`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.digest, self.size = file, hashlib.sha256(), 0
 
     def write(self, data: bytes) -> int:
-        """Write all of it."""
+        """Write and hash all of `data`."""
         self._file.write(data)
         self._count(data)
         return len(data)
 
     def read(self, size: int = -1) -> bytes:
-        """Read what comes next."""
+        """Read and hash up to `size` bytes."""
         data = self._file.read(size)
         self._count(data)
         return data
 
     def flush(self) -> None:
-        """Do nothing, for `gzip`: nothing is held back here."""
+        """Do nothing: `gzip` calls this, and nothing is buffered here."""
 
     def _count(self, data: bytes) -> None:
         self.digest.update(data)
@@ -80,7 +80,7 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that an archive says of itself. `head` covers all of it with the key."""
+    """An archive's description of itself. `head` is the keyed digest of all of it."""
 
     header: Header
     files: tuple[FileRecord, ...] = ()
@@ -88,20 +88,20 @@ class Manifest:
 
     @property
     def lines(self) -> int:
-        """Entries in all files."""
+        """The number of entries in all files."""
         return sum(each.lines for each in self.files)
 
     def closed_by(self, chain: Chain) -> "Manifest":
-        """The manifest with its head. The chain stands behind the last line."""
+        """Return the manifest with its head; `chain` must be at the last line."""
         return replace(self, head=chain.head(_compact(asdict(replace(self, head="")))))
 
     def written(self) -> bytes:
-        """As stored."""
+        """Return the bytes to store."""
         return json.dumps(asdict(self), indent=1, sort_keys=True).encode() + b"\n"
 
 
 def read_manifest(stored: bytes) -> Manifest:
-    """Read a manifest, which must be written exactly as `written` does. Raises `NoManifest`."""
+    """Parse a manifest, which must be exactly what `written` returns. Raises `NoManifest`."""
     try:
         data = json.loads(stored)
         files = tuple(_made(FileRecord, each) for each in data["files"])
@@ -123,7 +123,7 @@ def _is_possible(file: FileRecord) -> bool:
 
 
 def _made(kind: type[Any], values: Any) -> Any:
-    """Make a record of exactly these fields, with values of their types."""
+    """Build a record from exactly its fields. Raises `TypeError` for other names or types."""
     made = kind(**values)
     for each in fields(kind):
         if type(getattr(made, each.name)) is not each.type:

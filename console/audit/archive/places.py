@@ -1,6 +1,6 @@
-"""Where archives are kept: a directory that only its owner reads, or a prefix of an S3 bucket, encrypted by KMS.
+"""Where archives are stored: a directory that only its owner can read, or a prefix of an S3 bucket, encrypted by KMS.
 
-Nothing is ever overwritten, and a file gets its name only once it is whole.
+Nothing is ever overwritten, and a file gets its name only once it is complete.
 """
 
 import os
@@ -23,30 +23,30 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 
 
 class PlaceError(ConsoleError):
-    """A directory or bucket cannot be read or written; the message says why, for the operator."""
+    """Raised if a directory or bucket cannot be read or written; the message tells the operator why."""
 
 
 class ArchivePlace(Protocol):
-    """What an archive needs of its place. Every method raises `PlaceError`."""
+    """The interface of a place for an archive. Every method raises `PlaceError`."""
 
     def prepare(self) -> None:
-        """Make the place; one that exists must be empty."""
+        """Create the place; one that exists must be empty."""
 
     def names(self) -> list[str]:
-        """The names of everything in it, sorted."""
+        """List the names of everything in it, sorted."""
 
     def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A new file, which gets its name when the block ends well; otherwise nothing is left."""
+        """Open a new file, which gets its name when the block succeeds; otherwise nothing is left."""
 
     def reading(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """A file's bytes."""
+        """Open a file for reading bytes."""
 
 
 def place_of(target: str, kms_key: str = "") -> ArchivePlace:
-    """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
+    """Return the place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):
-            # A directory of that name would keep what was meant to go elsewhere.
+            # A directory with that name would receive what was meant to go elsewhere.
             raise PlaceError(f"Write an archive to a directory or to s3://bucket/prefix, not to {scheme.group()}.")
         if kms_key:
             raise PlaceError("A KMS key works with s3:// only.")
@@ -64,7 +64,7 @@ class Directory:
         self._path = path
 
     def prepare(self) -> None:
-        """Make it with its parents; one that is there already becomes 0700."""
+        """Create the directory and its parents; an existing one must be empty and becomes 0700."""
         with _system_errors():
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(self._path.iterdir()):
@@ -72,13 +72,13 @@ class Directory:
             self._path.chmod(0o700)
 
     def names(self) -> list[str]:
-        """The names of everything in it."""
+        """List the names of everything in it, sorted."""
         with _system_errors():
             return sorted(each.name for each in self._path.iterdir())
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """Write under another name until the file is whole and on the disk."""
+        """Write under a temporary name until the file is complete and on disk."""
         part = self._path / f"{name}.part"
         with _system_errors():
             try:
@@ -96,7 +96,7 @@ class Directory:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[IO[bytes]]:
-        """Read a regular file only: reading anything else might never end."""
+        """Open a regular file only: reading anything else might never end."""
         with _system_errors():
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
@@ -121,7 +121,7 @@ def _system_errors() -> Iterator[None]:
 
 
 class Bucket:
-    """Objects under a prefix, each encrypted by KMS: by the key that is named, else by the account's own."""
+    """Objects under a prefix, each encrypted by KMS: with `kms_key` if given, else with the account's default key."""
 
     def __init__(self, bucket: str, prefix: str, kms_key: str = "") -> None:
         self._bucket, self._prefix = bucket, prefix
@@ -135,12 +135,12 @@ class Bucket:
         )
 
     def prepare(self) -> None:
-        """Make nothing: the bucket is the operator's."""
+        """Check that the prefix is empty; the operator creates the bucket."""
         if self.names():
             raise PlaceError("There are already objects under that prefix. An archive needs its own.")
 
     def names(self) -> list[str]:
-        """The names of all objects below the prefix."""
+        """List the names of all objects under the prefix, sorted."""
         start = f"{self._prefix}/"
         with _s3_errors():
             pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
@@ -148,7 +148,7 @@ class Bucket:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """Write a temporary file on this machine, then put it in one request."""
+        """Write a local temporary file, then upload it in one request."""
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
@@ -159,7 +159,7 @@ class Bucket:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[IO[bytes]]:
-        """Read the object as it arrives."""
+        """Stream the object."""
         with _s3_errors():
             found = self._client.get_object(Bucket=self._bucket, Key=f"{self._prefix}/{name}")
             with closing(found["Body"]) as body:

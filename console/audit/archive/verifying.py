@@ -1,4 +1,4 @@
-"""Verifying an archive: every line, every file, the manifest, and the head that the trail or the operator has."""
+"""Verifying an archive: every line, every file, the manifest, and the head from the trail or the operator."""
 
 import gzip
 import hmac
@@ -18,20 +18,20 @@ from console.trail.actions import Result, payload_of
 from console.trail.models import AuditEntry
 from console.trail.recording import SYSTEM_TRAIL
 
-# Beyond these, a file is simply not the one that was written.
+# After this many, a file is simply not the one that was written.
 FINDINGS_PER_FILE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFinding:
-    """What is wrong, in which file ("" for the whole archive) and line of it (0 for the whole file)."""
+    """What is wrong, in which file ("" for the whole archive) and on which line (0 for the whole file)."""
 
     file: str
     line: int
     words: str
 
     def __str__(self) -> str:
-        # Anybody may have named the file.
+        # The file's name is untrusted input.
         file = self.file if self.file.isprintable() else repr(self.file)
         place = f"{file}, line {self.line}" if self.line else file
         return f"{place}: {self.words}" if place else self.words
@@ -39,7 +39,7 @@ class ArchiveFinding:
 
 @dataclass(slots=True)
 class ArchiveReport:
-    """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be checked."""
+    """The result of a verification: `findings` list what was altered, `notes` how the head compares with the trail."""
 
     findings: list[ArchiveFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -47,12 +47,12 @@ class ArchiveReport:
     lines: int = 0
 
     def find(self, file: str, line: int, words: str) -> None:
-        """Add one finding."""
+        """Add a finding."""
         self.findings.append(ArchiveFinding(file, line, words))
 
 
 def verify(place: ArchivePlace, head: str = "") -> ArchiveReport:
-    """Check everything. `head` is the one that the operator noted, if any. Raises `PlaceError` and `Invalid`."""
+    """Check everything. `head` is the one the operator noted, if any. Raises `PlaceError` and `Invalid`."""
     report = ArchiveReport()
     names = place.names()
     manifest = _manifest(place, names, report)
@@ -110,7 +110,7 @@ def _check_names(manifest: Manifest, names: list[str], report: ArchiveReport) ->
 
 
 def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: ArchiveReport) -> None:
-    """Check one file against its record and the chain, which stands where the previous file ends."""
+    """Check one file against its record and the chain, which is at the end of the previous file."""
     known, number, first = len(report.findings), 0, chain.lines
     try:
         with gzip.GzipFile(fileobj=file, mode="rb") as lines:
@@ -131,12 +131,12 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: ArchiveR
         elif (file.digest.hexdigest(), file.size) != (record.sha256, record.bytes):
             report.find(record.name, 0, "its lines are whole, but the file is not the one that was written")
     report.lines += number
-    # The next file is checked against what should stand here.
+    # The next file is checked against the recorded value, not against what was read here.
     chain.stand_at(record.chain, first + record.lines)
 
 
 def _compare_with_trail(manifest: Manifest, report: ArchiveReport) -> None:
-    """Compare with the head in the trail of the system, out of reach even of somebody with the files and the key."""
+    """Compare with the head in the trail of the system, which the files and the key alone do not let anyone change."""
     header = manifest.header
     if header.environment != settings.CONSOLE_ENV:
         report.notes.append(f"Not compared with the trail: this archive is from {header.environment}.")

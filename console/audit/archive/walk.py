@@ -1,4 +1,4 @@
-"""Reading the whole audit table, for the command that archives: in segments, page by page, at a chosen pace."""
+"""Reading the whole audit table for the archiving command: in segments, page by page, at a limited rate."""
 
 import time
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from console.trail.actions import instant_of, is_live
 from console.trail.models import AuditEntry
 
 PAGE_ITEMS = 1000
-# A throttled page is asked for this often, after pauses of 1, 2, 4 … seconds.
+# Attempts at a throttled page, with pauses of 1, 2, 4 … seconds between them.
 TRIES = 6
 
 
 def walk(since: datetime, until: datetime, segments: int, units: float) -> Iterator[tuple[int, list[AuditEntry]]]:
-    """Every entry from `since` until before `until`, in the table's own order; those without a readable time too.
+    """Yield every entry from `since` to before `until`, in table order, including those without a readable time.
 
-    Gives for each round how many items were read and which entries are wanted; what is past its TTL is left out.
-    Spends about `units` read units a second. For commands only: it reads the whole table. Raises the store's errors.
+    Each round yields the number of items read and the matching entries; expired ones are skipped. Consumes about
+    `units` read units a second. For commands only: it reads the whole table. Raises the store's errors.
     """
     now = clock.now()
     scans = [
@@ -55,5 +55,5 @@ def _next_page(scan: PageIterator[Any]) -> Any:
 
 
 def size_of_table() -> int:
-    """How many items the table has, as DynamoDB counted them within the last hours. Raises the store's errors."""
+    """Return the table's number of items, which DynamoDB updates every few hours. Raises the store's errors."""
     return int(call("DescribeTable", TableName=table_name("AUDIT"))["Table"].get("ItemCount") or 0)

@@ -1,1 +1,1 @@
-"""Idempotency records: which event and action was done already (schema middleware-state-idempotency-audit, table A)."""
+"""Idempotency records: events and actions already processed (schema middleware-state-idempotency-audit, table A)."""

@@ -1,8 +1,8 @@
 """Idempotency keys in words: the middleware's formats (schema middleware, section A.1) and the console's own.
 
 A key joins a namespace, a conversation and what identifies the action with colons. Ids may contain colons themselves,
-so a key is read from both ends: the conversation from the left (the platform's ids contain `#`), the message from the
-right. If the record names the conversation, nothing is guessed.
+so a key is parsed from both ends: the conversation from the left (the platform's ids contain `#`), the message from the
+right. If the record names the conversation, no guess is needed.
 """
 
 import re
@@ -21,10 +21,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """One format of keys. `middle` and `last` label what follows the conversation ("" for nothing between).
+    """One format of keys. `middle` and `last` label the parts after the conversation ("" for no middle).
 
-    `words` describes it with `{conversation}`, `{middle}` and `{last}`; what stands in brackets is left out where the
-    conversation is known from elsewhere.
+    `words` describes it with `{conversation}`, `{middle}` and `{last}`; text in brackets is left out where the page
+    already names the conversation.
     """
 
     namespace: str
@@ -35,7 +35,7 @@ class KeyFormat:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the parts behind the namespace."""
+        """The labels of the parts after the namespace."""
         return (CONVERSATION, self.middle, self.last) if self.middle else (CONVERSATION, self.last)
 
     @property
@@ -69,14 +69,14 @@ UNKNOWN = "A kind of key that the console does not know"
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """A part of a key: `text` as stored, which may hold personal data, and `shown` without any."""
+    """A part of a key: `text` as stored, which may contain personal data, and `shown` without any."""
 
     label: str
     text: str = field(repr=False)
 
     @property
     def shown(self) -> str:
-        """The part without personal data; the last four characters of an order number."""
+        """The part without personal data; of an order number, the last four characters."""
         if self.label == MESSAGE:
             return shown_message(self.text)
         text = clean(self.text)
@@ -85,9 +85,9 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True)
 class DecodedKey:
-    """A key taken apart. `format` is None for an unknown kind.
+    """A parsed key. `format` is None for an unknown kind.
 
-    `complete`: it has all parts of its format. `certain`: there was only one way to read it.
+    `complete`: it has all parts of its format. `certain`: there was only one way to parse it.
     """
 
     key: str = field(repr=False)
@@ -115,7 +115,7 @@ class DecodedKey:
 
     @property
     def between(self) -> str:
-        """What stands between the conversation and the message: a tag, a team."""
+        """The parts between the conversation and the message: a tag, a team."""
         return ", ".join(f"{part.label}: {isolated(part.shown)}" for part in self.parts[1:-1])
 
     @property
@@ -125,7 +125,7 @@ class DecodedKey:
 
     @property
     def in_brief(self) -> str:
-        """The same without the conversation."""
+        """The description without the conversation."""
         return self._describe("")
 
     def _describe(self, bracketed: str) -> str:
@@ -144,14 +144,14 @@ class DecodedKey:
 
 
 def shown_key(key: str, conversation: str = "") -> str:
-    """A key as people see it: `redact` alone does not know which part is an order number."""
+    """Return a key without personal data: `redact` alone does not know which part is an order number."""
     return decode(key, conversation).shown
 
 
 def decode(key: str, conversation: str = "") -> DecodedKey:
-    """Take a key apart. Total: never raises.
+    """Parse a key. Never raises.
 
-    `conversation` is the id in the key's record, if known: it decides where ids contain colons.
+    `conversation` is the id in the key's record, if known: it resolves the ambiguity of ids with colons.
     """
     found = next((each for each in FORMATS if key.startswith(f"{each.namespace}:")), None)
     if found is None:
@@ -167,7 +167,7 @@ def decode(key: str, conversation: str = "") -> DecodedKey:
 
 
 def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], bool]:
-    """Split what follows the namespace into the format's parts, and say whether that is certain."""
+    """Split what follows the namespace into the format's parts; also return whether that split is certain."""
     if conversation and rest.startswith(f"{conversation}:"):
         after = rest.removeprefix(f"{conversation}:")
         if not found.middle:
@@ -178,7 +178,7 @@ def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], b
     wanted = len(found.labels)
     if len(texts) <= wanted:
         return texts, True
-    # The conversation goes on to the last text with a # that leaves enough behind it.
+    # The conversation extends to the last text with a # that leaves enough parts after it.
     ends = max((place for place in range(len(texts) - wanted + 1) if "#" in texts[place]), default=None)
     if found.middle:
         end = (ends or 0) + 1

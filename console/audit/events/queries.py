@@ -1,4 +1,4 @@
-"""Reading idempotency records: one by its key, those of a conversation, and the trail entries that bear a key."""
+"""Reading idempotency records: one by its key, those of a conversation, and the trail entries that name a key."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from console.store.paging import PageSource, read_page
 from console.trail.actions import is_live
 from console.trail.models import AuditEntry, IdempotencyRecord
 
-# The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.
+# The search of the trail starts a little before the event came in, as clocks differ.
 EARLIER = timedelta(minutes=5)
 ROUNDS, PER_READ = 3, 200
 ENTRIES_SHOWN = 20
@@ -36,7 +36,7 @@ NO_ENTRY = "No entry in the conversation's trail has this key, or it has expired
 
 
 def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
-    """A record, or what its key alone says, with the entries in the trail that bear the key.
+    """Return a key's record, or what the key alone says, with the trail entries that name the key.
 
     Raises as `check_key`; if the trail cannot be read, a note says so.
     """
@@ -52,7 +52,7 @@ def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
 
 
 def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
-    """As `find_event`, but None for a key without a record that names its conversation itself."""
+    """Return what `find_event` does, but None for a key that has no record and itself names a conversation in scope."""
     item = _in_scope(key, staff)
     conversation = decode(key).conversation
     if item is None and not (fits(key) and fits(conversation) and scoping.is_conversation_trail(conversation)):
@@ -61,7 +61,7 @@ def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
 
 
 def find_event(key: str, staff: Staff) -> IdempotencyRecord:
-    """The record of a key: one strongly consistent GetItem, then a check of its conversation's scope.
+    """Return the record of a key: one strongly consistent GetItem, then a check of its conversation's scope.
 
     Raises `Forbidden` without `audit:review`; `NotFound` if it is absent, expired or out of scope, at the same cost;
     `TableMissing` and the store's other errors. A record that names no conversation is for scope "all" only.
@@ -73,7 +73,7 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
 
 
 def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
-    """The record of a key; None if it is absent and that person may know so."""
+    """Return the record of a key; None if it is absent and the person may know that."""
     staff.require(Permission.AUDIT_REVIEW)
     item = None
     if fits(key):
@@ -89,7 +89,7 @@ def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     except NotFound:
         if not conversation or named in ("", conversation):
             raise
-        # Key and record name two conversations. The key's may still be in scope: then it has no record for them.
+        # Key and record name different conversations. If only the key's is in scope, show the key without a record.
         scoping.check_scope(conversation, staff, ())
         return None
     return item if named else None
@@ -104,7 +104,7 @@ def _conversation_of(item: IdempotencyRecord) -> str:
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` without `audit:review`, `NotFound` for anything but a conversation in the person's scope."""
+    """Raise `Forbidden` without `audit:review`, and `NotFound` unless the id is of a conversation in scope."""
     staff.require(Permission.AUDIT_REVIEW)
     if not fits(conversation_id) or not scoping.is_conversation_trail(conversation_id):
         raise NotFound
@@ -112,7 +112,7 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 
 def has_index() -> bool:
-    """Whether records can be found by conversation; True if that is not known right now. Never raises."""
+    """Return whether records can be queried by conversation; True if that is unknown right now. Never raises."""
     try:
         return has_record_index()
     except ConsoleError:
@@ -120,9 +120,9 @@ def has_index() -> bool:
 
 
 def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage:
-    """A page of a conversation's records, newest first: one Query of the index.
+    """Return a page of a conversation's records, newest first: one Query of the index.
 
-    Without the index an empty page says so. Raises as `check_conversation`, `TableMissing` and the store's errors.
+    Without the index, an empty page says so. Raises as `check_conversation`, `TableMissing` and the store's errors.
     """
     check_conversation(conversation_id, staff)
     name = scoping.name_of(conversation_id)
@@ -134,16 +134,16 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
 
 
 def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
-    """The list of a conversation's records, newest first, with all known attributes."""
+    """Return the source of a conversation's records, newest first, with all known attributes."""
     known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
     return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=RECORD_INDEX, descending=True)
 
 
-# --- The entries of the trail that bear a key ---------------------------------------------------------------------
+# --- The entries of the trail that name a key ---------------------------------------------------------------------
 
 
 def _entries(key: str, item: IdempotencyRecord | None, staff: Staff) -> tuple[TrailPage, str]:
-    """The entries that bear a key, and why there are none."""
+    """Return the trail entries that name a key, and a note if there are none."""
     try:
         found, note = _bearing(key, item)
     except TableMissing:
@@ -157,7 +157,7 @@ def _entries(key: str, item: IdempotencyRecord | None, staff: Staff) -> tuple[Tr
 
 
 def _bearing(key: str, item: IdempotencyRecord | None) -> tuple[list[AuditEntry], str]:
-    """The entry that a record names, else what a search of the trail finds; and what to say where there is none."""
+    """Return the entry that the record names, else those that a search finds, and a note for when there are none."""
     if item is None:
         return _search(key, decode(key).conversation, None)
     conversation, named = _conversation_of(item), item.plain("ts_action_id")
@@ -174,17 +174,17 @@ def _bearing(key: str, item: IdempotencyRecord | None) -> tuple[list[AuditEntry]
 
 
 def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
-    """Two companies may have conversations of one id: leave out entries of the other company."""
+    """Return whether the entry's company is in scope: two companies may have conversations with the same id."""
     company = entry.plain("company_id")
     return not company or staff.scope.covers_company(str(company))
 
 
 def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[AuditEntry], str]:
-    """Entries with the key among those made since its event came in, and what to say where there are none.
+    """Return the entries with the key made since its event came in, and a note for when there are none.
 
-    Timestamps and epochs at once, in at most `ROUNDS` rounds; the first round that finds any is the last.
+    Timestamps and epochs are read in parallel, in at most `ROUNDS` rounds; the first round that finds any is the last.
     """
-    # Without a date the range of timestamps holds the epochs too.
+    # Without a date the range of timestamps includes the epochs.
     ranges = (TIMESTAMPS, EPOCHS) if since else (TIMESTAMPS,)
     walks = [
         AuditEntry.query(

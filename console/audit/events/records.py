@@ -1,4 +1,4 @@
-"""Idempotency records for pages: frozen, redacted, with every attribute of the schema (table A) and drift flagged."""
+"""Idempotency records for pages: frozen and redacted, with every attribute of the schema (table A) and its drift."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +15,7 @@ from console.trail.actions import Result, outcome
 from console.trail.models import IdempotencyRecord
 from console.trees import Fact, Node, distance, isolated, shown_message, tail, text_of, tree_of, well_formed
 
-# What the schema asks of every record. The digest may have either of its two names.
+# Attributes that the schema requires. The digest may have either of its two names.
 REQUIRED = (
     "created_at",
     "last_processed_at",
@@ -39,10 +39,10 @@ _TONES: dict[str, str] = {Result.PENDING: "human", Result.CONFLICT: "bad", Resul
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """One idempotency record. Texts are redacted, except `trail`, its conversation's, which only goes into seals.
+    """One idempotency record. Texts are redacted, except `trail` (its conversation's), which only goes into seals.
 
-    `words` say what the key is about (`brief`: without the conversation); `is_certain`: it can be read in one way only.
-    `switches` and `facts` are all other attributes of the schema, `other` those outside it, and `flaws` its breaches.
+    `words` says what the key is about (`brief`: without the conversation). `is_certain`: it has only one reading.
+    `switches` and `facts` are the schema's other attributes, `other` those outside it, `flaws` breaches of it.
     """
 
     reference: str
@@ -67,7 +67,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedEvent:
-    """A record and the trail entries that bear its key; `note` says why there are none."""
+    """A record and the trail entries that name its key; `note` says why there are none."""
 
     record: EventRecord
     entries: TrailPage
@@ -76,7 +76,7 @@ class ProcessedEvent:
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedKey:
-    """What a key without a record says, and the trail entries that bear it; fields as above."""
+    """What a key without a record says, and the trail entries that name it; fields as in `EventRecord`."""
 
     key: str
     words: str
@@ -89,7 +89,7 @@ class UnrecordedKey:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Some records of a conversation, newest first. `next` and `back` are sealed cursors ("" for none)."""
+    """One page of a conversation's records, newest first. `next` and `back` are sealed cursors ("" for none)."""
 
     conversation: str
     rows: tuple[EventRecord, ...] = ()
@@ -99,7 +99,7 @@ class EventPage:
 
 
 def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
-    """Make a record of a stored item, whoever wrote it. Never raises."""
+    """Build a record from a stored item of any writer. Never raises."""
     conversation = item.plain("conversation_id")
     conversation = conversation if isinstance(conversation, str) else ""
     key = str(item.plain("event_id"))
@@ -129,12 +129,12 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
 
 
 def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:
-    """The parts of a key as facts."""
+    """Return the parts of a key as facts."""
     return tuple(Fact(part.label, part.shown, mono=True) for part in decoded.parts)
 
 
 def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:
-    """The kill switches as they stood; amber where one holds the automation back."""
+    """Return the kill switches as recorded; amber where one holds the automation back."""
     ours = _is_ours(item)
     words = {
         ("Safe mode", "safe_mode"): {True: ("on", "human"), False: ("off", "plain")},
@@ -182,13 +182,13 @@ def _facts(item: IdempotencyRecord, now: datetime) -> tuple[Fact, ...]:
 
 
 def _digests(item: IdempotencyRecord) -> list[Fact]:
-    """The payload's digest under the name it is stored by: the schema has two."""
+    """Return the payload's digest under the name it is stored as: the schema has two."""
     there = [name for name in DIGESTS if item.plain(name) is not None]
     return [Fact("Payload digest", _line(item, name), mono=True, note=name) for name in there or DIGESTS[:1]]
 
 
 def _moment(item: IdempotencyRecord, label: str, name: str, now: datetime) -> Fact:
-    """A time with its distance from now; an unreadable one as its redacted text."""
+    """Return a time with its distance from now; an unreadable one as its redacted text."""
     value = item.plain(name)
     at = clock.parse_instant(value)
     if at is None:
@@ -205,20 +205,20 @@ def _mode(item: IdempotencyRecord) -> str:
 def _amount(item: IdempotencyRecord, name: str, unit: str = "") -> str:
     value = item.plain(name)
     shown = _shown(name, value)
-    # Masked, of another type, or no amount that there could be.
+    # Masked, of another type, or not a plausible amount.
     if shown != value or type(value) is not int or not 0 <= value < 10**12:
         return _line(item, name)
     return f"{value:,} {unit}{'' if value == 1 else 's'}" if unit else f"{value:,}"
 
 
 def _message(item: IdempotencyRecord) -> str:
-    """The source message's id as the record's key shows it, so that the two can be compared."""
+    """Format the source message's id as the record's key shows it, so that the two can be compared."""
     value = item.plain("source_message_id")
     return shown_message(value)[:_LONGEST] if isinstance(value, str) else _line(item, "source_message_id")
 
 
 def _line(item: IdempotencyRecord, name: str) -> str:
-    """An attribute as one line: its name decides what is masked, then its value."""
+    """Format an attribute as one line: its name decides what is masked, then its value."""
     value = _shown(name, item.plain(name))
     if value is None or value == "":
         return ""
@@ -233,7 +233,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _is_sealed(item: IdempotencyRecord) -> bool:
-    """Whether `reference` is one that this console sealed: people are not shown the text itself."""
+    """Return whether this console sealed `reference`, whose text is never shown."""
     reference = item.plain("reference")
     try:
         refs.unseal("conversation", reference if isinstance(reference, str) else "", 2)
@@ -243,7 +243,7 @@ def _is_sealed(item: IdempotencyRecord) -> bool:
 
 
 def _flaws(item: IdempotencyRecord, decoded: DecodedKey, conversation: str) -> tuple[str, ...]:
-    """What breaks the schema."""
+    """Describe each breach of the schema."""
     flaws = [f"{name}: {what}" for name, what in sorted(item.drift.items())]
     missing = [name for name in REQUIRED if item.plain(name) is None]
     if all(item.plain(name) is None for name in DIGESTS):

@@ -1,1 +1,1 @@
-"""What a review finds as a file: its rows (`rows`), and that it is recorded before it is sent (`streaming`)."""
+"""Exports of a review as a file: its rows (`rows`), and recording the export before sending it (`streaming`)."""

@@ -1,4 +1,4 @@
-"""The rows of an export of the audit, redacted again."""
+"""The rows of an audit export, redacted again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ from console.trail.models import AuditEntry
 
 @dataclass(frozen=True, slots=True)
 class ExportRow:
-    """The columns, in their order. Texts are redacted; times are ISO 8601 in UTC, "" where there is none."""
+    """One row; its fields are the columns, in order. Texts are redacted; times are ISO 8601 in UTC, "" if unknown."""
 
     time: str
     action: str
@@ -37,16 +37,16 @@ COLUMNS = tuple(each.name for each in fields(ExportRow))
 
 
 def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()) -> tuple[ExportRow, ...]:
-    """The rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
+    """Return the rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
 
-    `recipient` are the names of one conversation's recipient, which are masked.
+    `recipient` contains the names of one conversation's recipient, which are masked.
     """
     names = display_names(entries)
     return without_names_in([row_of(entry, names) for entry in entries], recipient)
 
 
 def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
-    """One row. `names` are display names by username."""
+    """Return the row of an entry. `names` are display names by username."""
     row = row_of_entry(entry, names, None)
     payload = as_payload(entry.plain("action_payload_redacted"))
     trail, sort_key = _text(entry, "conversation_id"), _text(entry, "ts_action_id")

@@ -1,4 +1,4 @@
-"""An export of the audit: recorded first, then sent in pieces."""
+"""Exporting the audit trail: recorded first, then sent in pieces."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -18,28 +18,28 @@ from console.trail.models import AuditEntry
 from console.trail.recording import Actor, TrailEntry, conversation_trail, record, staff_trail
 
 PIECE = 200
-# Filters can leave a piece empty: stop after so many times the pieces that the limit needs.
+# Filters can leave a piece empty: stop after this many times the pieces that the limit needs.
 PIECES_PER_FULL_ONE = 5
-# Read to see whether the one conversation or key exists at all.
+# Read to check whether the one conversation or key exists at all.
 ENTRIES_OF_IT, PIECES_OF_IT = 20, 3
 
 
 class Words(Protocol):
-    """The filters of a review, and whether they name the one conversation or key that it is of."""
+    """Describes the filters of a review; `opened`: including the one conversation or key that it is about."""
 
     def __call__(self, *, opened: bool) -> tuple[str, ...]:
-        """One line for each."""
+        """Return one line for each filter."""
 
 
 def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Export:
-    """Read the first piece, write the entry, and return what to send.
+    """Read the first piece, write the trail entry, and return what to send.
 
-    `filters` gives the review's filters in words without personal data. Raises `Forbidden`, `TableMissing` and the
-    store's other errors: then nothing is exported. The end of the file tells of later failures.
+    `filters` returns the review's filters in words without personal data. Raises `Forbidden`, `TableMissing` and the
+    store's other errors: then nothing is exported. Later failures are noted at the end of the file.
     """
     staff.require(Permission.AUDIT_EXPORT)
     limit = settings.AUDIT_EXPORT_LIMIT
-    # One entry more than the limit tells that there are more.
+    # One entry beyond the limit shows that there are more.
     pieces = every_page(review, staff, limit + 1, PIECE)
     first = next(pieces, ())
     now = clock.now()
@@ -55,14 +55,14 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
 
 
 def _entries_of_it(review: Review, staff: Staff) -> tuple[AuditEntry, ...]:
-    """Some entries of the one conversation or key that a review is about, whatever the filters; none out of scope."""
+    """Return some entries in scope of the one conversation or key that a review is about, ignoring its filters."""
     if not (review.conversation or review.key):
         return ()
     return gather(Review(conversation=review.conversation, key=review.key), staff, ENTRIES_OF_IT, PIECES_OF_IT).entries
 
 
 def _entry(review: Review, payload: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> TrailEntry:
-    """Record it in the trail of the one conversation exported, else (or if that has no entries) in the person's own."""
+    """Build the entry for the trail of the one conversation exported, else (or if it is empty) for the person's own."""
     trail, company = staff_trail(staff.username), review.company
     if of_it and review.conversation and is_conversation_trail(review.conversation):
         trail = conversation_trail(review.conversation)

@@ -20,11 +20,11 @@ from console.trail.actions import as_payload, is_live, text_in
 from console.trail.models import AuditEntry
 from console.trees import tail, text_of
 
-# How far back in its trail an entry's previous action is looked for.
+# How many earlier entries of the trail are searched for an entry's previous action.
 PREVIOUS_READ = 200
-# The names that writers give the two.
+# The payload's keys for the two maps; writers differ.
 PAIRS = (("from", "to"), ("before", "after"), ("old", "new"))
-# The payload's tree has the rest.
+# The page's payload tree shows the rest.
 MAX_CHANGES = 100
 MAX_DEPTH = 6
 MAX_TEXT = 600
@@ -33,7 +33,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One setting. `word`: changed, set or removed; `before` or `after` is None if there was or is none."""
+    """One setting. `word` is changed, set or removed; `before` or `after` is None for an absent value."""
 
     key: str
     word: str
@@ -50,9 +50,9 @@ class SettingChange:
 class EntryRecord:
     """One entry. Texts are redacted, except `trail` and `key`, which only go into sealed references.
 
-    `previous` is the sealed reference of the action before it, "" if it names none or that is gone. `has_record`: the
-    idempotency record of its key was found. `names_company`: the entry itself names `company`; otherwise that is the
-    conversation's, if known.
+    `previous` is the sealed reference of the previous action, "" if the entry names none or it no longer exists.
+    `has_record`: the idempotency record of its key exists. `names_company`: the entry itself names `company`; otherwise
+    `company` is the conversation's, if known.
     """
 
     row: TrailRow
@@ -72,11 +72,11 @@ class EntryRecord:
 
 
 def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
-    """The entry of that key: one strongly consistent GetItem, then in parallel its record and its actor's name.
+    """Load the entry of that key: one strongly consistent GetItem, then its record and its actor's name in parallel.
 
-    Beside the GetItem one Query for a conversation's companies and its recipient's names; a previous action costs one
-    more. Raises `Forbidden` for a role that may not read trails of that kind, `NotFound` where it is not there, past
-    its TTL or out of scope, and the store's errors.
+    In parallel to the GetItem, one Query for a conversation's companies and its recipient's names; one more for a
+    previous action. Raises `Forbidden` for a role that may not read trails of that kind, `NotFound` if the entry is
+    absent, expired or out of scope, and the store's errors.
     """
     scoping.check_role(trail, staff)
     found: list[Any] = parallel(partial(_read, trail, sort_key), partial(scoping.known_conversation, trail))
@@ -115,7 +115,7 @@ def _read(trail: str, sort_key: str) -> AuditEntry | None:
 
 
 def _previous(trail: str, sort_key: str, action_id: str) -> str:
-    """The reference of the latest entry before this one that bears that action id. One Query."""
+    """Return the reference of the latest earlier entry with that action id; "" for none. One Query."""
     items, _ = query(
         AuditEntry,
         trail,
@@ -133,9 +133,9 @@ def _previous(trail: str, sort_key: str, action_id: str) -> str:
 
 
 def changes_of(payload: Any) -> tuple[SettingChange, ...]:
-    """The changed settings in a redacted payload that has them as two maps; nested ones by dotted key.
+    """Return the changed settings of a redacted payload that contains two maps; nested ones by dotted key.
 
-    Empty for any other payload. Never raises; at most `MAX_CHANGES`.
+    Empty for any other payload. Never raises; returns at most `MAX_CHANGES`.
     """
     if not isinstance(payload, dict):
         return ()

@@ -1,4 +1,4 @@
-"""The filters of a review, which an address may hold, and what it may not: that is POSTed and sealed."""
+"""The filters of a review: those that a URL may contain, and those that it may not, which are POSTed and sealed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from console.trail.actions import Result
 SUGGESTED = 60
 CONVERSATION, KEY = "conversation", "key"
 _KIND, _TRAIL = "about", "trail"
-# A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
+# Keeps a number or address typed here by mistake out of the URL, in browsers that check patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A person's name or username, or a service's name"}
 _COMPANY = {"list": "companies", "pattern": r"(?!\+?[0-9 .\-\(\)]{7,}$)[^@]*", "title": "A company's name or id"}
 _TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, with spaces between"}
@@ -43,9 +43,9 @@ _RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The one conversation or idempotency key that a review is about. `value` may hold personal data.
+    """The one conversation or idempotency key that a review is about. `value` may contain personal data.
 
-    `trail` is where the key was seen, "" if unknown: the key's record would tell, but expires before the entries do.
+    `trail` is where the key was seen, "" if unknown: the key's record names it, but expires before the entries do.
     """
 
     what: str
@@ -59,12 +59,12 @@ class About:
 
     @property
     def sealed(self) -> str:
-        """For the parameter `about` of an address."""
+        """The value of the URL parameter `about`."""
         return seal_data(_KIND, {self.what: self.value} | ({_TRAIL: self.trail} if self.trail else {}))
 
     @property
     def hint(self) -> str:
-        """Why nothing may be found under it, if there is a reason."""
+        """Why a search for it may find nothing; "" if there is no reason."""
         if self.what != KEY or self.trail or decode(self.value).conversation:
             return ""
         return (
@@ -74,7 +74,7 @@ class About:
 
     @classmethod
     def opened(cls, reference: str) -> "About":
-        """What `sealed` made. Raises `BadReference`."""
+        """Open what `sealed` returned. Raises `BadReference`."""
         data = unseal_data(_KIND, reference)
         for what in (CONVERSATION, KEY):
             if isinstance(data, dict) and isinstance(value := data.get(what), str) and value:
@@ -83,12 +83,12 @@ class About:
 
 
 def group_slugs() -> dict[str, str]:
-    """The groups of action types: their names by what an address calls them."""
+    """Return the names of the groups of action types, by their slugs in URLs."""
     return {slugify(name): name for name in action_groups()}
 
 
 class ReviewForm(DaysForm):
-    """GET filters. What is invalid is named and left out. Days are those of the person's time zone, both included."""
+    """GET filters. Invalid ones are reported and ignored. Days are in the person's time zone, both included."""
 
     group = forms.MultipleChoiceField(
         required=False,
@@ -115,7 +115,7 @@ class ReviewForm(DaysForm):
     company = forms.CharField(
         required=False, max_length=200, label="Company", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_COMPANY})
     )
-    # Whom to suggest who is no person.
+    # Suggested actors that are not people.
     actors = (
         (NOBODY, "names nobody"),
         ("platform", "the platform"),
@@ -132,7 +132,7 @@ class ReviewForm(DaysForm):
         self._choices("action", {name: name for name in known_actions()})
         self.is_valid()
         if name := self._names.get(self.chosen("company")):
-            # Names are shown, whatever an address holds.
+            # Show the name even if the URL contains an id.
             data["company"] = self._value_of(self.chosen("company"), name)
 
     def _choices(self, name: str, choices: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ class ReviewForm(DaysForm):
         return cleaned_by(username_of, actor) if _is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
-        """Find a company or tenant in scope by id or name; does not say whether an id exists."""
+        """Find a company or tenant in scope by id or name, without revealing whether an id exists."""
         typed: str = self.cleaned_data["company"]
         scope = self.staff.scope
         if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self._names:
@@ -167,7 +167,7 @@ class ReviewForm(DaysForm):
         return found[0] if found else typed
 
     def clean_other(self) -> list[str]:
-        """Accept action types that are not listed: services may write any. Each costs a Query."""
+        """Accept unlisted action types: services may write any. Each costs a Query."""
         typed = list(dict.fromkeys(_typed(self.cleaned_data["other"])))
         if not all(map(is_action_type, typed)):
             raise forms.ValidationError("This is not an action type.")
@@ -185,7 +185,7 @@ class ReviewForm(DaysForm):
 
     @property
     def groups(self) -> Iterator[dict[str, Any]]:
-        """The checkboxes of action types: for each group one for all of it, and its single types."""
+        """The checkboxes of action types: for each group, one for the whole group and one for each type."""
         whole, single = self.chosen("group", []), self.chosen("action", [])
         for slug, name in group_slugs().items():
             actions = action_groups()[name]
@@ -199,22 +199,22 @@ class ReviewForm(DaysForm):
 
     @property
     def companies(self) -> list[tuple[str, str]]:
-        """Companies to suggest, by name: what stands in the field, and what tells it from others."""
+        """Companies to suggest, by name: the field's value, and a label that distinguishes it from others."""
         pairs = list(self._names.items())[:SUGGESTED]
         values = [self._value_of(each, name) for each, name in pairs]
         return [(value, name if value == each else each) for value, (each, name) in zip(values, pairs, strict=True)]
 
     def _value_of(self, company: str, name: str) -> str:
-        """A company's name, or its id if others have the same name."""
+        """Return a company's name, or its id if others have the same name."""
         return company if list(self._names.values()).count(name) > 1 else name
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """Names of companies only, which are cached: reading those of tenants costs each time."""
+        """Names of companies only, which are cached: reading names of tenants costs every time."""
         return known_companies.known_to(self.staff, COMPANY).of_kind(COMPANY)
 
     def actions(self) -> tuple[str, ...]:
-        """The action types chosen one by one or as groups, each once; none for none."""
+        """Return the action types chosen singly or by group, each once; empty if none are chosen."""
         slugs = group_slugs()
         groups = action_groups()
         wanted = {*self.chosen("action", ())}
@@ -226,7 +226,7 @@ class ReviewForm(DaysForm):
         )
 
     def values(self) -> list[tuple[str, str]]:
-        """The valid filters that are set, as an address has them."""
+        """Return the valid filters that are set, as URL parameters."""
         found = [(name, each) for name in ("group", "action") for each in self.chosen(name, ())]
         found += [("action", each) for each in self.chosen("other", ())]
         if self.chosen("nobody"):
@@ -235,7 +235,7 @@ class ReviewForm(DaysForm):
         return found + [(name, str(self.chosen(name))) for name in names if self.chosen(name)]
 
     def review(self, about: About | None = None) -> Review:
-        """The filters as a `Review`, with days from midnight to midnight in the person's time zone."""
+        """Return the filters as a `Review`, with days from midnight to midnight in the person's time zone."""
         since, until = self.instants(zone_of(self.staff))
         return Review(
             actions=self.actions(),
@@ -250,13 +250,13 @@ class ReviewForm(DaysForm):
 
 
 def _called(typed: str, names: Mapping[str, str]) -> list[str]:
-    """The ids of those with that name, or else of those whose words begin with the words typed."""
+    """Return the ids with exactly that name, else those whose names match the words typed."""
     whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
     return whole or [each for each, name in names.items() if named_so(name, typed)]
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:
-    """Sort the action types of an address: listed ones are ticked, others stand in the text field."""
+    """Separate the action types of a URL: listed ones go to the checkboxes, others to the text field."""
     apart, known = data.copy(), known_actions()
     named = [*data.getlist("action"), *_typed(data.get("other", ""))]
     apart.setlist("action", [each for each in named if each in known])
@@ -269,10 +269,10 @@ def _typed(types: str) -> list[str]:
 
 
 def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:
-    """The form of an address, what it looks for, and the same address's query without its page.
+    """Return the form of a URL's query, its review, and the query without the page.
 
-    What is invalid is left out of the review and the query, and named by the form (`form.errors`). Raises
-    `BadReference` for an `about` that this console did not seal.
+    Invalid filters are left out of the review and the query, and are in the form's `errors`. Raises `BadReference` for
+    an `about` that this console did not seal.
     """
     about = about_of(query)
     form = ReviewForm(query, staff)
@@ -280,19 +280,19 @@ def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:
 
 
 def about_of(query: QueryDict) -> About | None:
-    """The one conversation or key that an address names, if any. Raises `BadReference`."""
+    """Return the one conversation or key that a URL names, if any. Raises `BadReference`."""
     sealed = query.get("about", "")
     return About.opened(sealed) if sealed else None
 
 
 def query_of(form: ReviewForm, about: About | None) -> str:
-    """The valid filters of a form as the query of an address, about that conversation or key."""
+    """Return the valid filters of a form as a URL query, about that conversation or key."""
     values = form.values()
     return urlencode([*values, ("about", about.sealed)] if about else values)
 
 
 class AboutForm(forms.Form):
-    """One conversation or idempotency key: only ever POSTed, for both may hold a phone number."""
+    """One conversation or idempotency key: only ever POSTed, as both may contain a phone number."""
 
     what = forms.ChoiceField(
         label="Look at one",
@@ -306,10 +306,10 @@ class AboutForm(forms.Form):
         ask_reason(self, staff)
 
     def about(self) -> About:
-        """What a valid form names."""
+        """Return what a valid form names."""
         return About(self.cleaned_data["what"], self.cleaned_data["value"])
 
 
 def _is_a_persons_name(typed: str) -> bool:
-    """Whether a text is a name as people write it, and no username or name of a service."""
+    """Return whether a text is a person's name as people write it, not a username or a service's name."""
     return " " in typed or (typed.isalpha() and typed != typed.lower() and typed != typed.upper())

@@ -1,4 +1,4 @@
-"""One page of a review as its template shows it: entries as sentences, whose they are, and the filters in words."""
+"""One page of a review for its template: entries as sentences, their companies, and the filters in words."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -31,16 +31,16 @@ from console.trees import text_of
 
 logger = logging.getLogger(__name__)
 
-# How far the order of pages and exports can be relied on.
+# Shown with pages and exports, whose order is by key.
 READ_LAST = "Entries in the old key format are at the end of the list."
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation, else to the trail.
+    """One entry. `place` names its trail, redacted, and `place_url` links to the conversation, else to the trail.
 
-    `company_name` is the company's name, else its id; `about` says project and recipient, if they are known.
+    `company_name` is the company's name, else its id; `about` contains project and masked recipient, if known.
     """
 
     entry: TrailRow
@@ -54,9 +54,9 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """One page, newest first. `covered` says in one line which action types were looked at.
+    """One page, newest first. `covered` says in one line which action types were read.
 
-    `trail_by_trail`: without an index for it, only single trails can be looked at here.
+    `trail_by_trail`: without the index, only single trails can be read here.
     """
 
     found: ReviewFound
@@ -67,11 +67,11 @@ class ReviewPage:
 
 
 def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
-    """One page of a review in words. Raises as `read_review`, and `TableMissing`.
+    """Return one page of a review in words. Raises as `read_review`, and `TableMissing`.
 
-    Besides the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies
-    and projects are cached; a project that is not costs one item. A review of one conversation costs one Query more,
-    for its recipient's names.
+    In addition to the review's Queries, two BatchGetItems: idempotency records, and names of staff. Names of companies
+    and projects are cached; an uncached project costs one item. A review of one conversation costs one more Query, for
+    its recipient's names.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
@@ -81,7 +81,7 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     companies, projects = known_to(staff, COMPANY).of_kind(COMPANY), _project_names(found.entries, staff)
     shown = without_names_in(rows_read, recipient_names(review.conversation) if review.conversation else ())
     rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, shown, strict=True)]
-    # Some keys have an earlier time than the one that is shown. The cursor goes on by the keys.
+    # Some keys have an earlier time than the one shown. The cursor follows the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
         found=found,
@@ -93,13 +93,13 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
 
 
 def _project_in(trail: str) -> tuple[str, str] | None:
-    """Company and project in a conversation's id, as the platform makes ids; None for other trails."""
+    """Return (company, project) from a conversation's id in the platform's format; None for other trails."""
     segments = trail.split("#")
     return (segments[0], segments[1]) if len(segments) >= 4 and is_conversation_trail(trail) else None
 
 
 def _project_names(entries: Iterable[AuditEntry], staff: Staff) -> Mapping[tuple[str, str], str]:
-    """Names of projects by company and project; the page works without those that could not be read."""
+    """Return names of projects by (company, project); empty if they could not be read, as the page works without."""
     pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
     wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
     source = conversation_source()
@@ -137,7 +137,7 @@ def _row(
 
 
 def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review: Review) -> str:
-    """Which action types were looked at: whole groups by their name, others one by one."""
+    """Describe which action types were read: whole groups by name, others one by one."""
     only = f"; shown: {describe_actions(review.actions)}" if review.actions else ""
     if review.conversation or review.key:
         return f"Action types: all in the trail{only}."
@@ -150,9 +150,9 @@ def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review:
 
 
 def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
-    """One line for each filter that is set, with days as the person chose them.
+    """Return one line for each filter that is set, with days as the person chose them.
 
-    `opened`: False leaves out what is sealed in the address, for a page that anybody with the link can open.
+    `opened`: False omits what is sealed in the URL, for a page that anybody with the link can open.
     """
     lines = []
     if review.key:
@@ -176,7 +176,7 @@ def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -
 
 
 def describe_actions(actions: tuple[str, ...]) -> str:
-    """Name whole groups, then other types one by one, those of no group last."""
+    """Name action types: whole groups by name, others one by one, those outside all groups last."""
     wanted, words = set(actions), []
     for name, group in action_groups().items():
         if wanted.issuperset(group):

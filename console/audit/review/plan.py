@@ -1,7 +1,7 @@
-"""The filters of a review, which partitions it reads, what it cannot do here, and how a partition is read.
+"""The filters of a review, the partitions that it reads, what this environment lacks for it, and reading a partition.
 
 Sort keys begin with a UTC timestamp (`2026-…`), those of some services with an epoch (`17…`). Each kind is in order of
-time; a review reads all timestamps first, then the epochs, in one order of text.
+time; a review reads all timestamps first, then the epochs, in text order.
 """
 
 import re
@@ -27,7 +27,7 @@ from console.trail.actions import HAND_OFF_PREFIX, LONGEST_PERIOD, Action
 from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
 from console.trail.recording import staff_trail
 
-# For `Review.actor`: entries that name nobody, as the middleware writes them.
+# A value of `Review.actor`: entries without an actor, as the middleware writes them.
 NOBODY = "middleware"
 
 MIDDLEWARE = (
@@ -80,45 +80,45 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
-# What a review shows without filters: what happened in conversations, and who looked.
+# Shown by a review without filters: what happened in conversations, and who looked.
 BEGINNING: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *LOOKS)
 
 
-# Types that no group has can be named one by one: each is a Query.
+# Types outside all groups can be named one by one; each costs a Query.
 MOST_NAMED = 10
 _WELL_FORMED = re.compile(r"[a-z][a-z0-9_.:-]{0,79}", re.IGNORECASE | re.ASCII)
 
 
 def is_action_type(name: str) -> bool:
-    """Whether a name can be an action type: spelled as services write them, without personal data."""
+    """Return whether a name can be an action type: spelled as services write them, without personal data."""
     return _WELL_FORMED.fullmatch(name) is not None and redact(name) == name
 
 
 def action_groups() -> dict[str, tuple[str, ...]]:
-    """The action types to choose from, by group: the schema's, the console's and `AUDIT_ACTION_TYPES`."""
+    """Return the action types to choose from, by group: the schema's, the console's and `AUDIT_ACTION_TYPES`."""
     known = {action for actions in GROUPS.values() for action in actions}
     others = tuple(dict.fromkeys(name for name in settings.AUDIT_ACTION_TYPES if name and name not in known))
     return GROUPS | ({"Other services": others} if others else {})
 
 
 def known_actions() -> tuple[str, ...]:
-    """The action types to choose from."""
+    """Return the action types to choose from."""
     return tuple(action for actions in action_groups().values() for action in actions)
 
 
 def is_ours(action: str) -> bool:
-    """Whether only the console or the indexer writes entries of that type, which name actor and company."""
+    """Return whether only the console or the indexer writes entries of that type, which name actor and company."""
     return action not in MIDDLEWARE and action in set(Action)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The filters. Empty strings and None: anything.
+    """The filters. Empty strings and None match anything.
 
     Without `actions`, a review of one trail or person covers all action types, any other one `BEGINNING`. `actor` is a
-    username, a service's name or `NOBODY`; `result` is one of `console.trail.actions.outcome`. `since` is included,
+    username, a service's name or `NOBODY`; `result` is a value of `console.trail.actions.outcome`. `since` is included,
     `until` is not; both are aware. `conversation` is a partition (with `key`, the one to search for that idempotency
-    key); both may hold personal data and stay out of addresses.
+    key); both may contain personal data and stay out of URLs.
     """
 
     actions: tuple[str, ...] = ()
@@ -137,16 +137,16 @@ class Review:
 
     @property
     def binding(self) -> tuple[str, ...]:
-        """What binds a cursor to this review."""
+        """The values that bind a cursor to this review."""
         dates = tuple(moment.isoformat() if moment else "" for moment in (self.since, self.until))
         return ("review", *self.actions, self.actor, self.result, self.company, *dates, self.conversation, self.key)
 
 
 TABLE = ""
 ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
-# Entries of one trail that are read to learn whose it is.
+# Entries of each range of a trail that are read to find out its companies.
 LOOKED_AT = 50
-# For one actor, the trails of so many companies are read side by side.
+# For one actor, at most this many companies' partitions are read in parallel.
 COMPANIES_AT_ONCE = 20
 
 TRAIL_BY_TRAIL = (
@@ -159,7 +159,7 @@ NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The partitions that a review reads (index and key), the action types they cover, and what cannot be done here."""
+    """The partitions that a review reads (index and key), the action types they cover, and what it cannot do here."""
 
     partitions: tuple[tuple[str, str], ...]
     covered: tuple[str, ...] = ()
@@ -187,15 +187,15 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             notices.append(NO_COMPANY_INDEX)
     if by_type and not index_ready("AUDIT", ACTION_TYPE):
         covered = tuple(ours) if by_company else ()
-        # Notices about the newest entries hold only if there are some to search.
+        # Notices about searching the newest entries apply only if there is something to search.
         return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
     return Plan((*by_company, *((ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:
-    """Whether a trail can have anything for that person.
+    """Return whether a trail can contain anything for that person.
 
-    A trail out of scope costs what an absent one costs, and nothing more is read: its size would show otherwise.
+    A trail out of scope costs what an absent one costs, and nothing more is read: timing would reveal its size.
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return True
@@ -207,18 +207,18 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     )
     named = (entry.plain("company_id") for entry in (*recent, *epochs))
     owners = scoping.owners_of_trail(trail, (each for each in named if isinstance(each, str) and each))
-    # If two companies have conversations of this id, reading leaves out the other's entries.
+    # If two companies have conversations with this id, reading leaves out the other's entries.
     return any(map(staff.scope.covers_company, owners)) or scoping.covers_all(trail, scoping.companies_of(trail), staff)
 
 
 def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str], ...]:
-    """What to read for one actor; nothing without an index for it.
+    """Return the partitions to read for one actor; empty without an index for it.
 
-    People with some companies in scope read only these: how much somebody did elsewhere must not show.
+    People with some companies in scope read only those companies, so that the actor's activity elsewhere stays hidden.
     """
     if staff.scope.everything or staff.username in review.actors:
         return tuple((ACTOR, each) for each in review.actors) if index_ready("AUDIT", ACTOR) else ()
-    # A company and a tenant of the same id share a partition: reading leaves out what is not in scope.
+    # A company and a tenant with the same id share a partition: reading leaves out what is not in scope.
     companies = [review.company] if review.company else sorted(staff.scope.company_ids | staff.scope.tenant_ids)
     if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", COMPANY):
         return ()
@@ -226,9 +226,9 @@ def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str],
 
 
 def _trail_of_key(key: str) -> str:
-    """The conversation of an idempotency key, from its record or, since records expire before entries, from the key.
+    """Return the conversation of an idempotency key: from its record or, as records expire first, from the key itself.
 
-    Otherwise the key itself, whose trail is empty, so that another company's key looks like an absent one.
+    Otherwise return the key itself, whose trail is empty, so that another company's key looks like an absent one.
     """
     try:
         conversation = IdempotencyRecord.get(key).plain("conversation_id")
@@ -240,26 +240,26 @@ def _trail_of_key(key: str) -> str:
 # --- Reading a partition ----------------------------------------------------------------------------------------------
 
 TIMESTAMPS, EPOCHS = 0, 1
-# The first characters of each, and the first after those.
+# The first character of each range's keys, and the first beyond it.
 RANGES = ((SPLIT, ":"), ("0", SPLIT))
-# Where a review goes on when nothing but epochs is left.
+# Where a review continues when only epochs are left.
 EPOCHS_BEGIN = Keyset(SPLIT)
-# Without dates, also what begins with no time at all: such entries have drifted, and are none the less there.
+# Without dates, include keys that begin with no time at all: such entries have drifted, but exist.
 _ANYTHING = (" ", "\U0010ffff")
 
 
 def identity_of(entry: AuditEntry) -> tuple[str, str]:
-    """The entry's key in the table: its trail and its `ts_action_id`, which every stored entry has."""
+    """Return the entry's key in the table: its trail and its `ts_action_id`, which every stored entry has."""
     return str(entry.raw["conversation_id"].get("S", "")), str(entry.raw["ts_action_id"].get("S", ""))
 
 
 def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple[str, str]:
-    """The sort keys between which a range lies; `until` itself is not in it."""
+    """Return the sort keys that bound a range; `until` itself is excluded."""
     if since is None and until is None:
-        # Without dates the two are one: in descending order the epochs come after the timestamps.
+        # Without dates both are one range: in descending order the epochs come after the timestamps.
         return _ANYTHING[0], _ANYTHING[1] if number == TIMESTAMPS else SPLIT
     low, high = RANGES[number]
-    # Seconds are the beginning of anything finer, so that one text bounds all of it.
+    # A text in seconds is a prefix of any finer one, so it bounds all of them.
     text = _iso if number == TIMESTAMPS else lambda moment: str(clock.to_epoch(moment))
     return text(since) if since else low, text(until) if until else high
 
@@ -270,7 +270,7 @@ def _iso(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrailPartition:
-    """One partition of the table or an index, from a place on; nothing after `until`, or before `since`."""
+    """One partition of the table or an index, read from `start` on, between `since` and `until`."""
 
     index: str
     key: str
@@ -280,12 +280,12 @@ class TrailPartition:
 
     @property
     def stream(self) -> Stream[AuditEntry]:
-        """The partition as a stream to be merged with others, not read yet."""
+        """The partition as an unread stream, for merging with others."""
         return Stream(place=[self._first_range, START], read=self.read)
 
     @property
     def _has_dates(self) -> bool:
-        """Whether timestamps and epochs are two ranges."""
+        """Whether timestamps and epochs are separate ranges."""
         return self.since is not None or self.until is not None
 
     @property
@@ -293,11 +293,11 @@ class TrailPartition:
         return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
 
     def read(self, place: Place, limit: int) -> Stretch[AuditEntry]:
-        """One Query of at most `limit` further entries. Raises the store's errors."""
+        """Read at most `limit` further entries with one Query. Raises the store's errors."""
         number, start = place
         since = self.since
         if since and number == TIMESTAMPS:
-            # What is recorded once an hour has the hour's beginning in its key, and may have happened later.
+            # An hourly entry has the start of the hour in its key, and may have happened later.
             since = clock.floored(since, LONGEST_PERIOD)
         low, high = bounds(number, since, self.until)
         resumed = number == self._first_range and self.start.at not in ("", SPLIT)
@@ -305,7 +305,7 @@ class TrailPartition:
             AuditEntry,
             self.key,
             AuditEntry.ts_action_id.between(low, self.start.at if resumed else high),
-            # Those that were passed come again at the beginning, and do not count.
+            # Entries already seen at the starting key are read again, and do not count.
             limit=limit + (len(self.start.seen) if resumed and start == START else 0),
             index=self.index,
             consistent=not self.index,

@@ -1,4 +1,4 @@
-"""Reading a review: the partitions that it needs, merged newest first, within a budget of reads.
+"""Reading a review: its partitions, merged newest first, within a budget of reads.
 
 A page at a time (`read_review`), in pieces for exports (`every_page`), or as one bounded list for pages that count
 (`gather`).
@@ -33,11 +33,11 @@ from console.trail.models import AuditEntry
 from console.trail.recording import staff_trail
 
 PAGE_SIZE = 50
-# Of exports, and of what is gathered.
+# Entries in a piece, for exports and `gather`.
 PIECE = 200
-# Rounds of reads for a page with filters before it is shown thin.
+# Rounds of reads after which a page with filters is shown even if not full.
 READS_PER_PAGE = 4
-# Owners that entries do not name: how many are looked up at once, and for one page.
+# Owners that entries do not name: how many are looked up in parallel, and for one page.
 OWNERS_AT_ONCE = 10
 OWNERS_PER_PAGE = 40
 
@@ -46,8 +46,8 @@ OWNERS_PER_PAGE = 40
 class ReviewFound:
     """One page of a review, newest first.
 
-    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read and `reaches` the time of the last
-    one; `thin`: the budget ended before the page was full. `covered` are the action types it read; empty: all in the
+    `next` is a sealed cursor ("" at the end), `looked_at` the number of entries read and `reaches` the time of the last
+    one. `thin`: the budget was spent before the page was full. `covered` are the action types read; empty: all in the
     trail. `notices` say what the review could not do.
     """
 
@@ -61,10 +61,10 @@ class ReviewFound:
 
 
 def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE_SIZE) -> ReviewFound:
-    """One page. The first costs at most one Query for each action type, in parallel.
+    """Return one page. The first costs at most one Query for each action type, in parallel.
 
-    A cursor of another review or person gives the first page. Raises `Forbidden` without `audit:review`, and the
-    store's errors; without an index for it, an empty page says so.
+    A cursor of another review or person gives the first page. Without the index it needs, an empty page says so. Raises
+    `Forbidden` without `audit:review`, and the store's errors.
     """
     staff.require(Permission.AUDIT_REVIEW)
     place = Keyset.unsealed(cursor, *review.binding, staff.username) or Keyset()
@@ -84,9 +84,9 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
 
 
 def every_page(review: Review, staff: Staff, limit: int, size: int = PIECE) -> Iterator[Sequence[AuditEntry]]:
-    """The newest `limit` entries of a review in pieces, which filters can leave empty: no more than one is kept.
+    """Yield the newest `limit` entries of a review in pieces, which filters can leave empty; only one is in memory.
 
-    Raises as `read_review`, also in the middle.
+    Raises as `read_review`, also between pieces.
     """
     staff.require(Permission.AUDIT_REVIEW)
     walk = _ReviewWalk(plan_for(review, staff), review, staff, Keyset())
@@ -100,19 +100,19 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = PIECE) -> I
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`entries`, newest first; `is_all`: nothing lies behind them, else reading reached its bounds."""
+    """Entries, newest first. `is_all`: there are no older ones; else reading stopped at its bounds."""
 
     entries: tuple[AuditEntry, ...] = field(repr=False)
     is_all: bool
 
     @property
     def reaches(self) -> datetime | None:
-        """Back to when they were read, where that is not all; None where nothing tells."""
+        """The instant back to which entries were read; None if that was all of them, or is unknown."""
         return instant_of(self.entries[-1]) if self.entries and not self.is_all else None
 
 
 def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
-    """At most `limit` entries in at most so many pieces and half of the request's time. Raises as `read_review`."""
+    """Read at most `limit` entries in at most `pieces` pieces and half the request's time. Raises as `read_review`."""
     found: list[AuditEntry] = []
     pages = every_page(review, staff, limit + 1)
     budget = current_budget()
@@ -127,7 +127,7 @@ def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
 
 
 def look_ahead(review: Review, staff: Staff) -> Plan:
-    """What a review will look at and what it cannot do here, before it is read: nothing to say of a single trail.
+    """Return the plan of a review before reading it; an empty plan for one of a single trail.
 
     Raises `Forbidden`, `TableMissing` and the store's errors.
     """
@@ -141,7 +141,7 @@ def look_ahead(review: Review, staff: Staff) -> Plan:
 
 
 class _ReviewWalk:
-    """A review's partitions, merged newest first. `place` lies behind what was read."""
+    """A review's partitions, merged newest first. `place` is the position after the last entry taken."""
 
     def __init__(self, plan: Plan, review: Review, staff: Staff, place: Keyset) -> None:
         self.place = place
@@ -161,7 +161,7 @@ class _ReviewWalk:
             self._owners.clear()
 
     def take(self, size: int, reads: int) -> list[AuditEntry]:
-        """At most `size` matching entries; fewer at the end, or after so many rounds of reads."""
+        """Return at most `size` matching entries; fewer at the end, or after `reads` rounds of reads."""
         found: list[AuditEntry] = []
         while len(found) < size:
             stream = next_of(self._streams)
@@ -183,7 +183,7 @@ class _ReviewWalk:
         return found
 
     def has_more(self) -> bool:
-        """Whether anything lies behind what was taken; reads the epochs if only they are left."""
+        """Return whether there is more after what was taken; reads the epochs if only they are left."""
         if not any(each.waiting for each in self._streams) and self._only_epochs_are_left():
             self._read(PAGE_SIZE)
         return any(each.onward is not END for each in self._streams)
@@ -227,20 +227,20 @@ class _ReviewWalk:
         return trail == staff_trail(self._staff.username) or scoping.covers_all(trail, owners, self._staff)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
-        """The companies that an entry belongs to; None if that is unknown and the budget for asking is spent."""
+        """Return the companies that an entry belongs to; None if unknown and the look-up budget is spent."""
         trail, named = identity_of(entry)[0], entry.plain("company_id")
         owners = scoping.owners_of_trail(trail, (named,) if isinstance(named, str) and named else ())
         if owners or not scoping.is_conversation_trail(trail):
             return owners
         if self._staff.scope.everything and not self._review.company:
-            # Only shown: nothing is decided by it.
+            # For display only: no access decision depends on it.
             return scoping.companies_in(trail)
         if trail not in self._owners:
             self._ask_owners(trail)
         return self._owners.get(trail)
 
     def _ask_owners(self, trail: str) -> None:
-        """Look up the owners of this trail and of the next ones in line."""
+        """Look up the owners of this trail and of the next ones waiting."""
         coming = [each.order[1] for stream in self._streams for each in list(stream.waiting)[:OWNERS_AT_ONCE]]
         unknown = [each for each in coming if each not in self._owners and scoping.is_conversation_trail(each)]
         asked = list(dict.fromkeys((trail, *unknown)))[: min(OWNERS_AT_ONCE, self._owners_left)]

@@ -1,1 +1,1 @@
-"""Pages of the audit trail: one module for each kind."""
+"""The pages of the audit trail, one module for each kind."""

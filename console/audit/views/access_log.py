@@ -1,4 +1,4 @@
-"""`/audit/looks/`: who opened, revealed and exported, by person, by conversation and by customer."""
+"""`/audit/looks/`: who opened, revealed, searched and exported, by person, by conversation and by customer."""
 
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from console.staff.accounts import normal_username
 
 
 class PersonLooks(LookupForm):
-    """A member of staff."""
+    """The form for a member of staff."""
 
     look = "person"
     of_person = ()
@@ -44,7 +44,7 @@ class PersonLooks(LookupForm):
     )
 
     def clean_username(self) -> str:
-        """As stored."""
+        """Return the username as stored."""
         username = normal_username(self.cleaned_data["username"])
         if not is_a_name(username):
             raise forms.ValidationError("Enter a username, not a number or an address.")
@@ -52,14 +52,14 @@ class PersonLooks(LookupForm):
 
 
 class ConversationLooks(LookupForm):
-    """A conversation."""
+    """The form for a conversation."""
 
     look = "conversation"
     conversation_id = KeyField(label="Conversation id", error_messages={"required": "Enter a conversation id."})
 
 
 class RecipientLooks(LookupForm):
-    """A customer, by their number or address."""
+    """The form for a customer's number or address."""
 
     look = "recipient"
     of_person = ("recipient",)
@@ -77,7 +77,7 @@ LOOKUPS: dict[str, type[LookupForm]] = by_look(PersonLooks, ConversationLooks, R
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def access_log(request: StaffRequest) -> HttpResponse:
-    """GET: the look-ups. POST `look`: one of them, which leads to its page."""
+    """Show the look-ups; POST `look` redirects to the page of one."""
     return answer_lookup(request, LOOKUPS, partial(_found, request.staff), partial(_lookups, request))
 
 
@@ -111,7 +111,7 @@ def _lookups(
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def person(request: StaffRequest, username: str) -> HttpResponse:
-    """The conversations that one member of staff looked at."""
+    """Show the conversations that one member of staff looked at."""
     if not is_a_name(username):
         raise NotFound
     context = {
@@ -127,7 +127,7 @@ def person(request: StaffRequest, username: str) -> HttpResponse:
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """The people who looked at one conversation."""
+    """Show the people who looked at one conversation."""
     (conversation_id,) = unseal("trail", ref, 1)
     title = redact(conversation_id)
     context = {
@@ -145,7 +145,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
-    """The people who looked at one customer: at any conversation of theirs, and by searching for them."""
+    """Show the people who looked at one customer: at any conversation of theirs, and by searching for them."""
     (typed,) = unseal("recipient", ref, 1)
     looks, conversations = looks_of_recipient(typed, request.staff)
     title = f"Recipient {mask_identifier(typed)}"
@@ -161,7 +161,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _entries_url(**filters: str) -> str:
-    """Where the entries stand one by one, and dates can be chosen."""
+    """Return the URL of the review that lists the single entries, where dates can be chosen."""
     return f"{reverse('audit')}?{urlencode([*(('action', each) for each in LOOKS), *filters.items()])}"
 
 

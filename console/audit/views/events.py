@@ -1,4 +1,4 @@
-"""`/audit/events/`: idempotency records, looked up by what a person typed, one by one and by conversation."""
+"""`/audit/events/`: idempotency records, looked up by key or by conversation."""
 
 from functools import partial
 from urllib.parse import urlencode
@@ -27,18 +27,18 @@ from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 
-# Only ever POSTed: keys and conversation ids hold phone numbers.
+# Only ever POSTed: keys and conversation ids contain phone numbers.
 
 
 class EventLookup(LookupForm):
-    """By event id: the key of a record."""
+    """The form for an event id, the key of a record."""
 
     look = "event"
     event_id = KeyField(label="Event id", help_text="The idempotency key, such as evt:rp:conv123:msg456")
 
 
 class ConversationLookup(LookupForm):
-    """By conversation id."""
+    """The form for a conversation id."""
 
     look = "conversation"
     conversation_id = KeyField(label="Conversation id", help_text="As the middleware stores it")
@@ -50,12 +50,12 @@ LOOKUPS: dict[str, type[LookupForm]] = by_look(EventLookup, ConversationLookup)
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def events(request: StaffRequest) -> HttpResponse:
-    """GET: the look-ups. POST `look`: one of them, which leads to the sealed address of what was found."""
+    """Show the look-ups; POST `look` redirects to the sealed URL of what one finds."""
     return answer_lookup(request, LOOKUPS, partial(_found, request.staff), partial(_lookups, request))
 
 
 def _found(staff: Staff, form: LookupForm) -> str:
-    """Where the look-up leads. Raises `NotFound`."""
+    """Return the URL that a look-up leads to. Raises `NotFound`."""
     if isinstance(form, EventLookup):
         key = form.cleaned_data["event_id"]
         check_key(key, staff)
@@ -83,7 +83,7 @@ def _lookups(
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def event(request: StaffRequest, ref: str) -> HttpResponse:
-    """One record, what its key says, and the entries of the trail that bear the key; without a record the other two."""
+    """Show a record, what its key says, and the trail entries that name the key; without a record, the other two."""
     (key,) = unseal("event", ref, 1)
     found = read_event(key, request.staff)
     if isinstance(found, UnrecordedKey):
@@ -100,7 +100,7 @@ def event(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _leads(key: str, trail: str, staff: Staff) -> dict[str, str]:
-    """From a key and the conversation that it is about to their other pages."""
+    """Return the URLs of other pages about a key and its conversation."""
     return {
         "trail_url": reverse("trail", args=[seal("trail", trail)]) if trail else "",
         "events_url": review_url("events-of-conversation", trail, staff),
@@ -112,7 +112,7 @@ def _leads(key: str, trail: str, staff: Staff) -> dict[str, str]:
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def events_of_conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """A conversation's records, newest first: a page, or for htmx its list."""
+    """Show a conversation's records, newest first: a page, or for htmx only its list."""
     (conversation_id,) = unseal("trail", ref, 1)
     page = events_of(conversation_id, request.staff, request.GET.get("page", ""))
     context = {

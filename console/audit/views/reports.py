@@ -1,4 +1,4 @@
-"""What is made of a review: `/audit/picture/`, a chart of actions per day, and `/audit/export/`, a file."""
+"""Reports of a review: `/audit/picture/`, a chart of actions per day, and `/audit/export/`, a file."""
 
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from console.templatetags.components import zone_of
 @requires(Permission.AUDIT_EXPORT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def export(request: StaffRequest) -> HttpResponseBase:
-    """Filters as for the review. A file is sent only of filters that were all understood."""
+    """Export a review, with the review's GET filters. A file is sent only if all filters are valid."""
     staff = request.staff
     form, review, query = review_of(request.GET, staff)
     plan = look_ahead(review, staff)
@@ -54,7 +54,7 @@ def _page(
         "review_url": reverse("audit") + suffix,
         "problems": form.problems,
         "filters": describe_filters(form, review, opened=form.staff.scope.everything),
-        # Where action types are chosen, the filters name them.
+        # If action types were chosen, the filters already name them.
         "covered": "" if review.actions and not plan.notices else describe_covered(plan.covered, plan.notices, review),
         "notices": plan.notices,
         "possible": TRAIL_BY_TRAIL not in plan.notices,
@@ -69,7 +69,7 @@ def _page(
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def chart(request: StaffRequest) -> HttpResponse:
-    """The chart with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
+    """Show the chart with its numbers, with the review's GET filters: a page, or for htmx the part inside a review."""
     form, review, query = review_of(request.GET, request.staff)
     zone = zone_of(request.staff)
     plan = look_ahead(review, request.staff)

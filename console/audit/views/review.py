@@ -1,4 +1,4 @@
-"""`/audit/`: the review across conversations, and `/audit/find/`, which seals what may not stand in an address."""
+"""`/audit/`: the review across conversations, and `/audit/find/`, which seals what a URL must not contain."""
 
 from functools import partial
 from typing import Any
@@ -21,16 +21,16 @@ from console.refs import seal
 from console.staff import known_companies
 from console.trail.recording import SYSTEM_TRAIL, staff_trail
 
-# So many entries of what somebody looked for are counted, for the record.
+# Entries counted for the trail entry of a search for personal data.
 COUNTED = 50
 
 
 @requires(Permission.AUDIT_READ)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """For those who review, everything in scope, newest first: a page, or for htmx its list; for others, their own.
+    """Show reviewers everything in scope, newest first (for htmx, only the list), and others their own trail.
 
-    GET filters: group, action, actor, nobody, result, company, since, until; `about` is sealed, `page` a cursor.
+    GET filters: group, action, actor, nobody, result, company, since, until; `about` is sealed, `page` is a cursor.
     """
     staff = request.staff
     if not staff.can(Permission.AUDIT_REVIEW):
@@ -58,9 +58,9 @@ def index(request: StaffRequest) -> HttpResponse:
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
-    """POST `what`, `value`: to the review of that one conversation or key, with the filters of this address.
+    """Show the form; POST `what`, `value` redirects to the review of that conversation or key.
 
-    GET: the form by itself.
+    The filters of this URL are passed on.
     """
     staff = request.staff
     form, _, query = review_of(request.GET, staff)
@@ -83,7 +83,7 @@ def find(request: StaffRequest) -> HttpResponse:
 
 
 def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
-    """What the forms above the list show, and where it leads to clear them."""
+    """Return the context of the forms above the list, and the URLs that clear them."""
     about = about_of(request.GET)
     kept = urlencode({"about": about.sealed}) if about else ""
     return {
@@ -98,20 +98,20 @@ def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
 
 
 def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
-    """What may be wrong with filters that let nothing through."""
+    """Return what may be wrong with filters that match nothing."""
     hints = []
     company = form.chosen("company")
     known = (id_of(each) for each in known_companies.known_to(form.staff).names) if company else ()
     if company and company not in known and not known_companies.is_in_use(company):
         hints.append(f"No company or tenant has the id {redact(company)}.")
-    # A sealed key is not spoken of to whoever holds its link.
+    # Say nothing about a sealed key to people who merely have its link.
     if about and about.hint and form.staff.scope.everything:
         hints.append(about.hint)
     return tuple(hints)
 
 
 def _trails(staff: Staff) -> dict[str, str]:
-    """Trails to open by themselves; the system's is for those who have all companies in scope."""
+    """Return URLs of single trails; the system's is for people with all companies in scope."""
     return {
         "own_url": reverse("trail", args=[seal("trail", staff_trail(staff.username))]),
         "system_url": reverse("trail", args=[seal("trail", SYSTEM_TRAIL)]) if staff.scope.everything else "",

@@ -27,7 +27,7 @@ _TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "b
 
 
 def overview(request: StaffRequest) -> HttpResponse:
-    """What this person may look up, and the latest entries of their own trail; the caller has checked the role."""
+    """Show what the person may look up and the latest entries of their own trail; the caller has checked the role."""
     own = staff_trail(request.staff.username)
     try:
         page, notice = trail_page(own, request.staff), ""
@@ -48,14 +48,14 @@ def overview(request: StaffRequest) -> HttpResponse:
 @requires(Permission.AUDIT_READ)
 @require_safe
 def trail(request: StaffRequest, ref: str) -> HttpResponse:
-    """One trail, newest first: a page, or for htmx its list."""
+    """Show a trail, newest first: a page, or for htmx only its list."""
     (partition,) = unseal("trail", ref, 1)
     page = trail_page(partition, request.staff, request.GET.get("page", ""))
     url = reverse("trail", args=[ref])
     context = {
         "trail": page,
         "title": name_of(partition),
-        # Paging replaces the list alone.
+        # Paging replaces only the list.
         "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now(), page.recipient),
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
@@ -79,7 +79,7 @@ def _conversations_url(staff: Staff) -> str:
 @requires(Permission.AUDIT_READ)
 @require_safe
 def entry(request: StaffRequest, ref: str) -> HttpResponse:
-    """An entry with all that it says, and what it is part of."""
+    """Show an entry in full, with links to its trail and conversation."""
     trail, sort_key = unseal("entry", ref, 2)
     record = load_entry(trail, sort_key, request.staff)
     trail_url = reverse("trail", args=[seal("trail", trail)])
@@ -100,7 +100,7 @@ def entry(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _facts(record: EntryRecord, staff: Staff) -> list[dict[str, Any]]:
-    """The entry's facts as label and value."""
+    """Return the entry's facts as labels and values."""
     row = record.row
     reviews = staff.can(Permission.AUDIT_REVIEW)
     facts: list[dict[str, Any]] = [
@@ -155,7 +155,7 @@ def _expiry(record: EntryRecord) -> dict[str, Any]:
 
 
 def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
-    """Where to find the record of the entry's idempotency key, if it is there, and everything else that names it."""
+    """Return the URLs of the record of the entry's idempotency key, if it exists, and of all entries with that key."""
     if not (record.key and staff.can(Permission.AUDIT_REVIEW)):
         return {}
     return {
@@ -165,7 +165,7 @@ def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
 
 
 def _of_company(record: EntryRecord) -> str:
-    """What else is of that company, with the entry's group where a review does not begin with that."""
+    """Return the URL of the company's review, filtered by the entry's group unless a review shows it by default."""
     if record.action_type in BEGINNING:
         return _review(company=record.company)
     groups = action_groups()

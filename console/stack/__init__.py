@@ -1,5 +1,5 @@
-"""The console in AWS as one CloudFormation template, made from the registry of tables and the policies of processes.
+"""The console in AWS as one CloudFormation template, built from the registry of tables and the processes' policies.
 
-`parameters` is what the person chooses who deploys it, `storage` tables and queues, `access` policies and roles,
-`functions` Lambdas, `services` what runs in containers, `alarms` what wakes somebody; `template` puts it together.
+`parameters` are the deployer's choices, `storage` tables and queues, `access` policies and roles, `functions` Lambdas,
+`services` containers, `alarms` CloudWatch alarms; `template` puts it together.
 """

@@ -1,4 +1,4 @@
-"""A managed policy, or several, for each process, and a role for each that the stack itself runs."""
+"""One or more managed policies for each process, and a role for each process that the stack itself runs."""
 
 import json
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from console.stack.intrinsics import attribute, filled, filled_all, ref, when
 from console.stack.parameters import CHANNELS, title_of
 from console.stack.storage import Resources
 
-# What IAM takes in one managed policy, without spaces.
+# IAM's limit for one managed policy, without whitespace.
 POLICY_CHARACTERS = 6_144
-# Statements that are there on a condition, by their Sid.
+# Conditions of statements, by Sid.
 _CONDITIONS = {
     "HandoffQueue": "HasHandoffQueue",
     "ChannelsQueue": "HasChannels",
@@ -23,7 +23,7 @@ _CONDITIONS = {
     "Secrets": "SendsReplies",
     "Emails": "SendsEmails",
 }
-# When the stack runs a process, in a container or as Lambdas.
+# The condition on which the stack runs a process, in a container or as Lambdas.
 _TASKS = {"web": "RunsWeb", "work": "RunsWork"}
 _LAMBDAS = {
     **{each.process: "UsesLambdas" for each in FUNCTIONS},
@@ -61,7 +61,7 @@ _SCOPE = PolicyScope(
 
 
 def policies() -> Resources:
-    """What `manage.py tables policy` prints, for each process: `WebPolicy`, `WebPolicy2` and so on."""
+    """Return the policies that `manage.py tables policy` prints, by process: `WebPolicy`, `WebPolicy2` and so on."""
     return {
         name: {
             "Type": "AWS::IAM::ManagedPolicy",
@@ -76,12 +76,12 @@ def policies() -> Resources:
 
 
 def policy_names(process: str) -> list[str]:
-    """The logical names of a process's policies."""
+    """Return the logical names of a process's policies."""
     return [f"{process.title()}Policy{number or ''}" for number in (0, *range(2, len(list(_parts(process))) + 1))]
 
 
 def _parts(process: str) -> Iterator[list[dict[str, Any]]]:
-    """The statements in as many parts as IAM's limit asks for, counted with names as long as the placeholders."""
+    """Yield the statements in parts within IAM's limit, assuming that names are as long as their placeholders."""
     part: list[dict[str, Any]] = []
     for each in statements(process, _SCOPE):
         if part and len(json.dumps(_document([*part, each]), separators=(",", ":"))) > POLICY_CHARACTERS:
@@ -101,7 +101,7 @@ def _document(found: list[Any]) -> dict[str, Any]:
 
 
 def roles() -> Resources:
-    """The roles of containers and Lambdas. Machines of your own get the policies by roles of their own."""
+    """Return the roles of containers and Lambdas. Your own machines need their own roles with the policies."""
     made = {"ExecutionRole": _execution_role()}
     for process, condition in _TASKS.items():
         made[role_name(process)] = _role(process, "ecs-tasks", condition, [_settings()])
@@ -113,7 +113,7 @@ def roles() -> Resources:
 
 
 def role_name(process: str) -> str:
-    """The logical name of a process's role."""
+    """Return the logical name of a process's role."""
     return f"{process.title()}Role"
 
 
@@ -139,13 +139,16 @@ def _allow(sid: str, resource: Any, *actions: str) -> dict[str, Any]:
 
 
 def _settings() -> dict[str, Any]:
-    # Secrets Manager adds six characters to a name.
+    # Secrets Manager adds a suffix of six characters to a name.
     secret = filled(_SCOPE.arn("secretsmanager", "secret:console-${Environment}-??????"))
     return _allow("Settings", secret, "secretsmanager:GetSecretValue")
 
 
 def _of_lambdas(functions: list[LambdaFunction], condition: str) -> Iterator[Any]:
-    """What Lambda does in the name of functions of a role with that condition: log lines, and what brings events."""
+    """Yield the statements that Lambda itself needs in the functions' role: for log lines and event sources.
+
+    Functions whose condition is not the role's get their statements under their own condition.
+    """
 
     def if_there(function: LambdaFunction, value: Any) -> Any:
         return value if function.condition == condition else when(function.condition, value)
@@ -162,7 +165,7 @@ def _of_lambdas(functions: list[LambdaFunction], condition: str) -> Iterator[Any
 
 
 def _execution_role() -> dict[str, Any]:
-    """What starts containers: it pulls images and writes log lines."""
+    """Return the role that starts containers: it pulls images and writes log lines."""
     managed = "arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
     return {
         "Type": "AWS::IAM::Role",

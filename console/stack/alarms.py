@@ -1,4 +1,4 @@
-"""What wakes somebody: each alarm tells the topic when something begins, and when it is over."""
+"""CloudWatch alarms, each of which notifies the topic when it begins and when it ends."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from console.stack.intrinsics import attribute, filled, ref, when
 from console.stack.parameters import OWN_TABLES, VARIABLES, title_of
 from console.stack.storage import DEAD_LETTERS, Resources, table_name_of
 
-# Metrics, by what they are of: their namespace and the name of the dimension.
+# Namespace and dimension of the metrics of each kind of resource.
 _QUEUE, _FUNCTION, _TABLE = ("AWS/SQS", "QueueName"), ("AWS/Lambda", "FunctionName"), ("AWS/DynamoDB", "TableName")
-# The queues that are read, by when they are there.
+# The queues that are read, with the condition on which they exist.
 _LATE = {"Outbox": "SendsReplies", "Receipts": "OwnSendingService", "Handoff": "HasHandoffQueue"}
-# People notice when what they wait for is so late.
+# People notice a delay of this length.
 LATE_SECONDS = 300
-# What a table is asked for; each has errors of its own.
+# The operations on tables: each has its own metric of errors.
 OPERATIONS = ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "TransactWriteItems")
 Dimensions = dict[str, Any]
 
 
 def alarms() -> Resources:
-    """Everything, each on the condition of what it watches."""
+    """Return all alarms, each on the condition of what it watches."""
     made = {}
     for name, condition in _LATE.items():
         queue = VARIABLES["HandoffQueue"].value if name == "Handoff" else attribute(f"{name}Queue", "QueueName")
@@ -83,7 +83,7 @@ def _over(
 def _together(
     words: str, namespace: str, metrics: Sequence[tuple[str, Dimensions]], condition: str = "", threshold: int = 0
 ) -> dict[str, Any]:
-    """An alarm on the sum of several metrics."""
+    """Return an alarm on the sum of several metrics."""
     queries: list[dict[str, Any]] = [
         {
             "Id": f"m{number}",
@@ -110,7 +110,7 @@ def _alarm(words: str, condition: str, watched: dict[str, Any], threshold: int) 
         "AlarmDescription": filled(f"Conversation Console, ${{Environment}}: {words}"),
         "ComparisonOperator": "GreaterThanThreshold",
         "Threshold": threshold,
-        # One bad minute of five is a hiccup.
+        # Tolerate one bad minute in five.
         "EvaluationPeriods": 5,
         "DatapointsToAlarm": 2,
         "TreatMissingData": "notBreaching",

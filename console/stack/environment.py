@@ -5,7 +5,7 @@ from typing import Any
 from console.stack.intrinsics import filled, ref, when
 from console.stack.parameters import CHANNELS, OTHER_TABLES, title_of
 
-# What every process gets.
+# The settings of every process.
 SETTINGS: dict[str, Any] = {
     "CONSOLE_ENV": ref("Environment"),
     "SETTINGS_SECRET": filled("console-${Environment}"),
@@ -23,9 +23,9 @@ SETTINGS: dict[str, Any] = {
     "NOTIFICATIONS_FROM_EMAIL": ref("NotificationsFromEmail"),
     "NOTIFICATIONS_TOPIC_PREFIX": ref("NotificationsTopicPrefix"),
 }
-# Lambda sets this one itself, and allows nobody else to.
+# For containers only: Lambda sets this one itself and allows no other value.
 REGION = {"AWS_REGION": ref("AWS::Region")}
-# The load balancer alone appends to X-Forwarded-For: nginx beside the web server passes it on.
+# Only the load balancer appends to X-Forwarded-For: nginx next to the web server passes it on unchanged.
 WEB = {"BEHIND_TLS_PROXY": "true", "TRUSTED_PROXIES": "1"}
-# Of a container whose root is read only.
+# For a container whose root is read-only.
 SCRATCH = {"TMPDIR": "/dev/shm"}  # noqa: S108  # nosec B108

@@ -1,7 +1,7 @@
-"""The work beside the web servers as Lambdas: what streams and queues bring, and what a schedule starts.
+"""The background work as Lambdas, triggered by streams, queues and schedules.
 
-None reserves concurrency: a new account has too little to give any away. A lease lets one scheduled run work at a time,
-a stream's shard is read by one at a time, and a queue's Lambdas are bounded where the queue is read.
+None reserves concurrency: a new AWS account has too little. A lease lets one scheduled run work at a time, a stream's
+shard is read by one at a time, and a queue's event source limits its Lambdas.
 """
 
 import json
@@ -13,16 +13,16 @@ from console.stack.intrinsics import attribute, filled, ref
 from console.stack.storage import TAGS, VISIBILITY_SECONDS, Resources
 
 RUNTIME = "python3.11"
-# How long a record that the store refuses is brought again before the stream goes on without it: alarms come before.
+# How long a failing record is retried before the stream skips it; alarms come earlier.
 STREAM_SECONDS = 6 * 3_600
 
 
 @dataclass(frozen=True, slots=True)
 class LambdaFunction:
-    """A Lambda: whose rights it has, and what brings it events.
+    """A Lambda: the process whose role it has, and its triggers.
 
     `stream` is the parameter with a stream's ARN, and `table` the variable with its table's name; `queue` is the ARN of
-    a queue, which at most `at_once` Lambdas read. `work` is what it does every so many `minutes`.
+    a queue, which at most `at_once` Lambdas read in parallel. `work` is what it does every `minutes` minutes.
     """
 
     name: str
@@ -38,12 +38,12 @@ class LambdaFunction:
 
     @property
     def seconds(self) -> int:
-        """How long it may run: a queue brings again what takes longer, and a schedule starts the next one."""
+        """Its timeout: a queue delivers again what takes longer, and a schedule starts the next run."""
         return self.minutes * 60 if self.work else VISIBILITY_SECONDS
 
     @property
     def log_group(self) -> str:
-        """The logical name of where its log lines go."""
+        """The logical name of its log group."""
         return f"{self.name}Logs"
 
 
@@ -73,7 +73,7 @@ FUNCTIONS = (
         queue=_HANDOFF,
         at_once=10,
     ),
-    # Each sends REPLIES_PER_SECOND from one number: two are enough, and SQS allows no fewer.
+    # Each sends REPLIES_PER_SECOND from one number: two are enough, and the minimum that SQS allows.
     LambdaFunction(
         "Sender", "sender", "conversations.sending.lambda_handler", "SendsByLambda", queue="${OutboxQueue.Arn}"
     ),
@@ -88,7 +88,7 @@ FUNCTIONS = (
 
 
 def functions() -> Resources:
-    """All Lambdas, with what brings them events."""
+    """Return all Lambdas, with their log groups and triggers."""
     made: Resources = {}
     for each in FUNCTIONS:
         found = {f"{each.name}Function": _function(each), each.log_group: _logs(each)}
@@ -132,7 +132,7 @@ def _logs(each: LambdaFunction) -> dict[str, Any]:
 
 
 def log_group(name: Any) -> dict[str, Any]:
-    """Where log lines go; kept for a while, and gone with the stack."""
+    """Return a log group, which is deleted with the stack."""
     properties = {"LogGroupName": name, "RetentionInDays": ref("LogRetentionDays"), "Tags": TAGS}
     made = {"Type": "AWS::Logs::LogGroup", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Delete"}
     return made | {"Properties": properties}
@@ -169,7 +169,7 @@ def _schedule(each: LambdaFunction) -> Resources:
         "Principal": "events.amazonaws.com",
         "SourceArn": attribute(rule),
     }
-    # The next run does what this one could not.
+    # No retries: the next run does what this one could not.
     invocations = {
         "FunctionName": ref(function),
         "Qualifier": "$LATEST",

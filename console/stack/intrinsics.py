@@ -1,4 +1,4 @@
-"""CloudFormation's functions as Python."""
+"""CloudFormation's intrinsic functions as Python functions."""
 
 from typing import Any
 
@@ -8,24 +8,24 @@ NOTHING = {"Ref": "AWS::NoValue"}
 
 
 def ref(name: str) -> dict[str, str]:
-    """A parameter's value, or what names a resource."""
+    """Return a reference to a parameter's value or a resource's name."""
     return {"Ref": name}
 
 
 def attribute(resource: str, name: str = "Arn") -> dict[str, list[str]]:
-    """An attribute of a resource."""
+    """Return a reference to a resource's attribute."""
     return {"Fn::GetAtt": [resource, name]}
 
 
 def when(condition: str, value: Any, otherwise: Any = NOTHING) -> dict[str, list[Any]]:
-    """A value under a condition; otherwise nothing, as if it were not written."""
+    """Return a value on a condition; by default it is otherwise omitted."""
     return {"Fn::If": [condition, value, otherwise]}
 
 
 def filled(text: str) -> Any:
-    """A text with its `${…}` filled in: parameters, resources and `VARIABLES`; as it is where it has none.
+    """Substitute `${…}` in a text: parameters, resources and `VARIABLES`; return it unchanged if it has none.
 
-    Where a variable may be empty, the text is there only if it is not.
+    If a variable has a condition, the text is omitted unless that is true.
     """
     if "${" not in text:
         return text
@@ -38,7 +38,7 @@ def filled(text: str) -> Any:
 
 
 def filled_all(value: Any) -> Any:
-    """`filled` for every text in lists and maps."""
+    """Apply `filled` to every text in lists and maps."""
     if isinstance(value, dict):
         return {name: filled_all(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What the person chooses who deploys the stack, and the conditions that follow from it."""
+"""The stack's parameters, and the conditions that follow from them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ CHANNELS = {"Whatsapp": "WhatsApp", "Sms": "SMS", "Email": "email"}
 
 @dataclass(frozen=True, slots=True)
 class TemplateVariable:
-    """What stands for a `${name}` that is neither a parameter nor a resource; it may be there on a condition only."""
+    """The value of a `${name}` that is neither a parameter nor a resource; with `condition`, only if that is true."""
 
     value: Any
     condition: str = ""
 
 
 def title_of(key: str) -> str:
-    """`ConversationsStage` of `CONVERSATIONS_STAGE`."""
+    """Convert `CONVERSATIONS_STAGE` to `ConversationsStage`."""
     return key.title().replace("_", "")
 
 
@@ -30,7 +30,7 @@ def _text(default: str | None, description: str, **more: Any) -> dict[str, Any]:
 
 
 def _choice(description: str, *values: str) -> dict[str, Any]:
-    """The first value is the default."""
+    """Return a parameter with these allowed values; the first is the default."""
     return _text(values[0], description, AllowedValues=list(values))
 
 
@@ -108,12 +108,12 @@ PARAMETERS: Parameters = {name: each for group in GROUPS.values() for name, each
 
 
 def is_(name: str, value: str) -> dict[str, Any]:
-    """Whether a parameter has that value."""
+    """Return the condition that a parameter has that value."""
     return {"Fn::Equals": [{"Ref": name}, value]}
 
 
 def given(name: str) -> dict[str, Any]:
-    """Whether a parameter is not empty."""
+    """Return the condition that a parameter is not empty."""
     return {"Fn::Not": [is_(name, "")]}
 
 
@@ -194,7 +194,7 @@ RULES = {
 
 
 def _part_of_url(parameter: str, position: int) -> dict[str, Any]:
-    """`https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`: 3 is the account, 4 the name."""
+    """Return part of a queue's URL (`https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`): 3 account, 4 name."""
     return {"Fn::Select": [position, {"Fn::Split": ["/", {"Ref": parameter}]}]}
 
 

@@ -1,4 +1,4 @@
-"""What runs in containers: the web servers behind a load balancer, and the work as a process of its own."""
+"""The containers: the web servers behind a load balancer, and the background work as its own process."""
 
 from pathlib import Path
 from typing import Any
@@ -8,21 +8,21 @@ from console.stack.functions import log_group
 from console.stack.intrinsics import attribute, filled, ref, when
 from console.stack.storage import TAGS, Resources
 
-# Where nginx listens, and how it is told what to do.
+# Where nginx listens, and its configuration.
 PROXY_PORT = 8080
 PROXY_FILE = Path(__file__).resolve().parents[2] / "deploy" / "aws" / "nginx.conf"
-# The container's root is read only, but for this place.
+# The container's root is read-only except for this directory.
 _PROXY_PLACE = "/tmp"  # noqa: S108  # nosec B108
 _PROXY_COMMAND = (
     f"printf '%s' \"$CONFIGURATION\" > {_PROXY_PLACE}/nginx.conf && exec nginx -c {_PROXY_PLACE}/nginx.conf"
 )
-# Longer than gunicorn and `work` take to end what they are at.
+# Longer than gunicorn and `work` take to shut down.
 STOP_SECONDS = 60
 _CPU = {"x86_64": "X86_64", "arm64": "ARM64"}
 
 
 def services() -> Resources:
-    """Everything, each on its condition."""
+    """Return all resources, each on its condition."""
     web = {**_network(), **_balancer(), "WebTask": _web_task(), "WebService": _web_service()}
     work = {
         "WorkSecurityGroup": _security_group("Work beside the web servers of the console", []),
@@ -52,7 +52,7 @@ def _ingress(port: int, **source: Any) -> dict[str, Any]:
 
 
 def _security_group(description: str, ingress: list[dict[str, Any]]) -> dict[str, Any]:
-    # Out: AWS, providers of messages and companies' webhooks, on whatever port these have.
+    # Outbound: AWS, message providers and companies' webhooks, on any port.
     out = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0", "Description": "Anywhere"}
     properties = {"GroupDescription": description, "VpcId": ref("VpcId"), "SecurityGroupEgress": [out], "Tags": TAGS}
     return {
@@ -73,7 +73,7 @@ def _network() -> Resources:
 def _balancer() -> Resources:
     attributes = {
         "routing.http.drop_invalid_header_fields.enabled": "true",
-        # A long page of conversations takes less; nginx keeps its connections for longer.
+        # Longer than any page of conversations takes, and shorter than nginx keeps its connections.
         "idle_timeout.timeout_seconds": "60",
     }
     balancer = {
@@ -98,7 +98,7 @@ def _balancer() -> Resources:
         "Matcher": {"HttpCode": "200"},
         "TargetGroupAttributes": [
             {"Key": "deregistration_delay.timeout_seconds", "Value": "30"},
-            # While two versions run, a page's static files are asked of the task that has made it.
+            # While two versions run, a page's static files must come from the task that rendered it.
             {"Key": "stickiness.enabled", "Value": "true"},
             {"Key": "stickiness.type", "Value": "lb_cookie"},
             {"Key": "stickiness.lb_cookie.duration_seconds", "Value": "3600"},
@@ -205,7 +205,7 @@ def _web_service() -> dict[str, Any]:
             ],
         },
     )
-    # A service can only be made behind a target group that a listener uses.
+    # ECS requires that a listener uses the target group before the service is created.
     return made | {"DependsOn": ["Listener"]}
 
 

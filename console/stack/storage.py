@@ -10,21 +10,21 @@ from console.stack.parameters import OWN_TABLES, title_of
 Resources = dict[str, dict[str, Any]]
 KEPT = {"Condition": "MakesTables", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 TAGS = [{"Key": "environment", "Value": ref("Environment")}]
-# What a sender takes for one reply at most, and how long a Lambda may run that is brought messages.
+# The most that a sender takes for one reply, and the timeout of Lambdas that read queues.
 VISIBILITY_SECONDS = 60
-# A reply comes again each second while it waits for its turn, for ten minutes at most. SQS allows no more than this.
+# A reply is received again each second while it waits for its turn, for at most ten minutes. 1,000 is SQS's maximum.
 REPLY_RECEIVES = 1_000
 RECEIPT_RECEIVES = 10
 DAY, LONGEST_DAYS = 86_400, 14
 
 
 def tables() -> Resources:
-    """The console's own tables, as `manage.py tables create` makes them."""
+    """Return the console's own tables, as `manage.py tables create` creates them."""
     return {f"{title_of(key)}Table": _table(key) for key in OWN_TABLES}
 
 
 def table_name_of(key: str) -> Any:
-    """The name of an own table."""
+    """Return the name of an own table."""
     return filled(f"{TABLES[key].base}-${{Environment}}")
 
 
@@ -41,7 +41,7 @@ def _table(key: str) -> dict[str, Any]:
 
 
 def queues() -> Resources:
-    """The outbox, the two queues of a company's own sending service, and what keeps what could not be dealt with."""
+    """Return the outbox, the two queues of a company's own sending service, and the dead-letter queues."""
     own = "OwnSendingService"
     return {
         "OutboxQueue": _queue("outbox", fifo=True, dead="OutboxDeadLetters", receives=REPLY_RECEIVES),
@@ -50,12 +50,12 @@ def queues() -> Resources:
         "ServiceDeadLetters": _queue("sending-service-dead-letters", own, fifo=True),
         "ReceiptsQueue": _queue("receipts", own, dead="ReceiptsDeadLetters", receives=RECEIPT_RECEIVES),
         "ReceiptsDeadLetters": _queue("receipts-dead-letters", own),
-        # Which records of a stream a Lambda gave up, for whom to sweep.
+        # The stream records that a Lambda gave up, for a manual sweep.
         "StreamFailures": _queue("stream-failures", "UsesLambdas"),
     }
 
 
-# What must be empty, by the queue whose failures it keeps.
+# Queues that must be empty, with the condition on which they exist.
 DEAD_LETTERS = {
     "OutboxDeadLetters": "",
     "ServiceDeadLetters": "OwnSendingService",
@@ -81,8 +81,8 @@ def _queue(name: str, condition: str = "", *, fifo: bool = False, dead: str = ""
 
 
 def secret() -> Resources:
-    """`SETTINGS_SECRET`: the generated SECRET_KEY, and room for further settings that nobody else should read."""
-    # Never change what is generated: CloudFormation would make a new key.
+    """Return the secret `SETTINGS_SECRET`: the generated SECRET_KEY, and room for further confidential settings."""
+    # Never change the generation: CloudFormation would generate a new key.
     generated = {
         "SecretStringTemplate": "{}",
         "GenerateStringKey": "SECRET_KEY",

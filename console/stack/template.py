@@ -1,4 +1,4 @@
-"""The template as a whole, and as text."""
+"""The complete template, and its text."""
 
 import json
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from console.stack.services import services
 from console.stack.storage import queues, secret, table_name_of, tables
 
 WIDTH = 160
-# An empty default stands for "not used": then its resource is not there, or a rule refuses it. All processes get the
-# same settings, whatever one of them is there for.
+# cfn-lint checks to ignore. An empty default means "not used": its resource is absent then, or a rule rejects it. And
+# all processes get the same settings, used or not.
 _NOT_JUDGED = ["W1028", "W1030", "W1033"]
 
 
 def stack_template() -> dict[str, Any]:
-    """The CloudFormation template of the console: the same in every environment."""
+    """Return the console's CloudFormation template, which is the same in every environment."""
     groups = [{"Label": {"default": label}, "Parameters": list(group)} for label, group in GROUPS.items()]
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
@@ -61,7 +61,7 @@ def _output(description: str, value: Any, condition: str = "") -> dict[str, Any]
 
 
 def stack_text() -> str:
-    """The template as JSON in which what fits into a line stands in one."""
+    """Return the template as JSON, with every value that fits on one line."""
     return "".join(_lines(stack_template(), "", "")) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""One account as its pages show it: no secrets, and in words."""
+"""One account for its pages: in words, without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ IDS_LISTED = 40
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account. `seen` is what a form about it carries, to tell whether it changed since.
+    """An account. `seen` goes into forms about it, to detect changes since they were rendered.
 
-    `scope` lists its companies and tenants in words; `unconfirmed` says that old entries may mean either.
-    `link_expires_at` is of the last link to set a password that nobody used; `link_is_open` says whether it still
-    works. `tied`: the company's own sign-in has named the person already. `against` says why an action cannot be done
-    ("" if it can), by its name with underscores.
+    `scope` lists its companies and tenants in words; `unconfirmed`: old entries may mean either. `link_expires_at` is
+    of the last unused link to set a password; `link_is_open`: it still works. `tied`: the account is linked to a person
+    of the company's own sign-in. `against` maps each action's name, with underscores, to why it is not possible ("" if
+    it is).
     """
 
     username: str
@@ -48,7 +48,7 @@ class AccountRecord:
 
 
 def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None = None) -> AccountRecord:
-    """The account for a page that this administrator asks for; `known` names the companies of its scope."""
+    """Build the record of an account for this administrator's page; `known` names the companies of its scope."""
     scope, at = Scope.of(account.scope or []), clock.parse_instant
     link_expires_at = at(account.password_link_expires_at) if account.password_link_hash else None
     return AccountRecord(
@@ -77,7 +77,7 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
 
 
 def scope_words(scope: Scope, known: KnownCompanies, limit: int = IDS_LISTED) -> list[str]:
-    """A scope as a list: names with ids; those that nobody knows are marked, where what is known could be read."""
+    """List a scope in words: names with ids; unknown ids are marked if the names could be read."""
     if scope.everything or scope.is_empty:
         return [scope.label]
     entries = sorted(scope.stored(), key=lambda each: (known.names.get(each, id_of(each)).casefold(), each))
@@ -97,7 +97,7 @@ def _entry_words(entry: str, known: KnownCompanies) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccountDifference:
-    """One field of which the form says something else than is stored now."""
+    """One field whose value in the form differs from the stored one."""
 
     label: str
     stored: str
@@ -105,7 +105,7 @@ class AccountDifference:
 
 
 def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[AccountDifference, ...]:
-    """Where what was typed differs from what is stored; `typed` holds words by the fields' labels."""
+    """Return the fields whose typed value differs from the stored one; `typed` maps labels to words."""
     stored = {
         "Name": record.name,
         "Role": record.role,

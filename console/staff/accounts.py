@@ -20,19 +20,19 @@ from console.trail.recording import Actor, TrailEntry, build, staff_trail, write
 logger = logging.getLogger(__name__)
 
 USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?", re.ASCII)
-# Whoever looks for another administrator reads so many of them, and tries so many.
+# How many administrators are read, and tried, to find another one.
 ADMINS_READ, ADMINS_TRIED = 200, 5
 CHANGED_MEANWHILE = "Somebody else changed this account in the meantime. Check it, then try again."
 
 
 def normal_username(typed: str) -> str:
-    """A username as stored, from what was typed; empty if it cannot be one."""
+    """Return a typed username as stored; "" if it cannot be one."""
     name = typed.strip().lower()
     return name if USERNAME.fullmatch(name) else ""
 
 
 def find(typed: str) -> StaffAccount | None:
-    """The account of that username, strongly consistent, or None."""
+    """Read the account of that username, strongly consistent; None if there is none."""
     name = normal_username(typed)
     if not name:
         return None
@@ -43,7 +43,7 @@ def find(typed: str) -> StaffAccount | None:
 
 
 def get(username: str) -> StaffAccount:
-    """The account of that username. Raises `NotFound`, in words."""
+    """Read the account of that username, strongly consistent. Raises `NotFound`, in words."""
     account = find(username)
     if account is None:
         raise NotFound(f"There is no account named {username!r}.")
@@ -61,12 +61,12 @@ def apply(
     keeps_full_admin: bool = True,
     also: Callable[[TransactWrite], None] | None = None,
 ) -> StaffAccount:
-    """One conditional update of an account as it was read, together with its trail entry; the account as it is now
-    (or, where only that read fails, as it was).
+    """Update an account in one transaction with its trail entry, and return it as stored now.
 
-    `ends_sessions` bumps the epoch. `keeps_full_admin=False` says that the change may take away an administrator:
-    then another one must remain. `also` adds writes that belong to the same transaction. Raises `Conflict` when
-    someone else changed the account since, `Invalid` when nobody would be left to manage the accounts.
+    The update is conditional on the account as it was read; if reading it again fails, that is returned.
+    `ends_sessions` increments the epoch. `keeps_full_admin=False`: the change may remove an administrator, so another
+    must remain. `also` adds writes to the transaction. Raises `Conflict` if someone else changed the account since,
+    `Invalid` if no one would be left to manage the accounts.
     """
     at = clock.now()
     changes = [*actions, StaffAccount.updated_at.set(clock.to_iso(at))]
@@ -97,7 +97,7 @@ def apply(
 
 
 def _as_stored(account: StaffAccount) -> StaffAccount:
-    """The account after a change. The change stands: where it cannot be read again, it is returned as it was read."""
+    """Read the account after a change. If that fails, return it as it was read before: the change is stored anyway."""
     try:
         return get(account.username)
     except ConsoleError as error:
@@ -106,7 +106,7 @@ def _as_stored(account: StaffAccount) -> StaffAccount:
 
 
 def is_full_admin(account: StaffAccount) -> bool:
-    """Whether the account can manage every other: an enabled administrator of everything."""
+    """Return whether the account can manage every other: an enabled administrator with scope all."""
     return account.role == Role.ADMIN.value and not account.disabled and ALL in (account.scope or [])
 
 
@@ -119,7 +119,7 @@ def _is_full_admin_condition() -> Any:
 
 
 def _write_keeping_an_admin(account: StaffAccount, write: Callable[[str], None]) -> None:
-    """The change, in one transaction with a check that another administrator is one still.
+    """Write the change, in one transaction with a check that another administrator still is one.
 
     Two administrators who remove each other at the same moment cannot both succeed: each checks what the other writes.
     """
@@ -127,7 +127,7 @@ def _write_keeping_an_admin(account: StaffAccount, write: Callable[[str], None])
         try:
             write(other)
         except TransactionRefused as error:
-            # The checks' reasons come first. The index lags, so the other may have just been changed: try the next.
+            # The condition check's reason comes first. The index lags: this administrator may be gone, so try the next.
             if error.codes[:1] != ("ConditionalCheckFailed",):
                 raise
             continue

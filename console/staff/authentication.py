@@ -1,7 +1,7 @@
 """Signing in and out. Unknown names, wrong passwords and disabled accounts look the same and take the same time.
 
-Each attempt is counted before anything secret is looked at (`console.staff.throttling`). An account with a second
-factor is asked for it after the password; until then there is no session and nothing is forgiven.
+Each attempt is counted before any secret is checked (`console.staff.throttling`). An account with a second factor is
+asked for it after the password; before that, there is no session and no attempt is forgiven.
 """
 
 import logging
@@ -37,23 +37,23 @@ from console.trail.recording import (
 
 logger = logging.getLogger(__name__)
 
-# Whoever tried to sign in and did not: not the person whose name was typed.
+# The actor of failed attempts, who need not be the person whose name was typed.
 VISITOR = Actor("unknown", "visitor")
 SECOND_STEP = "second-step"
 QUARTER = timedelta(minutes=15)
 SECOND_STEP_FOR = timedelta(minutes=5)
-# Names that nobody has share so many entries of the trail in a quarter of an hour, so that nobody can flood it.
+# Unknown names share this many trail entries in a quarter of an hour, so that they cannot flood the trail.
 UNKNOWN_NAMES_KEPT = 32
-# How metrics call an attempt beyond what is allowed.
+# The metrics' label for attempts over the limit.
 TOO_MANY_ATTEMPTS = "too_many_attempts"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """The browser that somebody signs in with: where it is, what it is, and what its cookies held.
+    """The browser that somebody signs in with: its address, its kind, and what its cookies contained.
 
-    `address` and `label` as `console.staff.clients` says them, `known_as` as `console.staff.devices`; `previous_token`
-    is the token of the session that ends by this sign-in.
+    `address` and `label` come from `console.staff.clients`, `known_as` from `console.staff.devices`; `previous_token`
+    is the token of the session that this sign-in ends.
     """
 
     address: str
@@ -64,7 +64,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A new session: its token for the cookie. `recovery_codes_left` only after one was used."""
+    """A new session and its token for the cookie. `recovery_codes_left` is set only if one was used."""
 
     username: str
     token: str = field(repr=False)
@@ -73,13 +73,13 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class CodeNeeded:
-    """Name and password are right, and nobody is signed in yet: `pending` goes with the code to `finish`."""
+    """Name and password are correct, but a code is still needed: pass `pending` and the code to `finish`."""
 
     pending: str = field(repr=False)
 
 
 class SecondStepOver(Invalid):
-    """What was to be finished is over: too late, or the account changed meanwhile."""
+    """Raised if the second step comes too late, or the account has changed meanwhile."""
 
     def __init__(self) -> None:
         super().__init__("The sign-in took too long, or the account was changed. Start again.")
@@ -87,9 +87,9 @@ class SecondStepOver(Invalid):
 
 @sensitive_variables()
 def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded | None:
-    """A new session, the question for a code, or None if name and password open no account; each is in the trail.
+    """Start a session, ask for a code, or return None if name and password open no account; each is in the trail.
 
-    Raises `TooManyAttempts`, `TooManySignIns`, and the store's errors: then nobody was signed in.
+    Raises `TooManyAttempts`, `TooManySignIns`, and the store's errors: then no session was started.
     """
     passwords.refuse_if_busy()
     _count(username, visit)
@@ -101,7 +101,7 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
     if outdated:
         _keep_hash(account, passwords.hash_password(password))
     if second_factor.is_on(account):
-        # A stolen password leaves a trace, even if whoever has it goes no further.
+        # Record the use of a possibly stolen password, even if it goes no further.
         record_once(TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
         return CodeNeeded(_pending(account))
     return SignedIn(account.username, begin(account, visit, sessions.PASSWORD))
@@ -109,9 +109,10 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
 
 @sensitive_variables()
 def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
-    """The second step: a session for a right code, None for a wrong one. A right code is used up either way.
+    """Finish the second step: start a session for a correct code; return None for a wrong one.
 
-    Raises `SecondStepOver`, `TooManyAttempts`, and the store's errors: then nobody was signed in; the next code works.
+    A correct code is used up even if this then fails. Raises `SecondStepOver`, `TooManyAttempts`, and the store's
+    errors: then no session was started, and the next code works.
     """
     username, epoch = _read_pending(pending)
     _count(username, visit)
@@ -119,7 +120,7 @@ def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
     if account is None or account.disabled or account.epoch != epoch or not second_factor.is_on(account):
         raise SecondStepOver
     codes_left = second_factor.codes_left(account)
-    # Used up first: if the session then cannot be started, nothing was opened, and the next code works.
+    # Use the code up first: if starting the session then fails, nothing was opened, and the next code works.
     used = second_factor.verify(account, typed)
     if not used:
         _record_failure(username, account, "wrong code")
@@ -131,7 +132,7 @@ def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
 
 
 def pending_username(pending: str) -> str:
-    """Whose second step it is; "" for what this console did not make. Says nothing of whether it is over."""
+    """Return the username of a second step, even of an expired one; "" for what this console did not seal."""
     try:
         return refs.unseal(SECOND_STEP, pending, 3)[0]
     except BadReference:
@@ -140,7 +141,7 @@ def pending_username(pending: str) -> str:
 
 @sensitive_variables()
 def set_password(code: str, password: str, visit: Visit) -> None:
-    """Set the password with a link's code; nobody is signed in by it. Raises `Invalid`, in words, `TooManyAttempts`."""
+    """Set the password with a link's code, without signing in. Raises `Invalid`, in words, and `TooManyAttempts`."""
     passwords.refuse_if_busy()
     try:
         throttling.count("", visit.address)
@@ -152,9 +153,9 @@ def set_password(code: str, password: str, visit: Visit) -> None:
 
 
 def sign_out(staff: Staff) -> str:
-    """End the session that the person asked with; how it had begun, where the company's own sign-in is used, else "".
+    """End the request's session; return how it began if the company's own sign-in is configured, else "".
 
-    Raises the store's errors: then it still holds.
+    Raises the store's errors: then the session is still valid.
     """
     method = _method_of(staff.session_id) if oidc.is_configured() else ""
     entry = TrailEntry(staff_trail(staff.username), Action.SIGN_OUT, Actor.of(staff))
@@ -165,7 +166,7 @@ def sign_out(staff: Staff) -> str:
 def begin(account: StaffAccount, visit: Visit, method: str) -> str:
     """Start a session together with its trail entry, and return its token. `method` is one of `console.staff.sessions`.
 
-    Raises the store's errors: then there is no session. The attempt, which was counted, is forgiven.
+    Forgives the counted attempts. Raises the store's errors: then there is no session.
     """
     staff = Staff.of(account)
     payload = {"browser": visit.label, "with": method}
@@ -178,18 +179,17 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
         method=method,
     )
     noting = submit(_note, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
-    # Not the account's own name: an account is empty for a moment while its update is read back.
+    # Not `account.username`: the parallel update briefly empties the account while reading its result.
     throttling.forgive(staff.username, visit.address, browser=visit.known_as)
     noting.result()
     return token
 
 
 def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str] = ()) -> None:
-    """Note in the person's trail that their role was refused a route (its pattern, never the URL). Never raises.
+    """Record in the person's trail that their role was refused a route (its pattern, not the URL). Never raises.
 
-    Refusals of one route and method in one minute are one entry, which counts them.
-
-    `lacking` are the permissions of which it would have needed one, as far as that is known.
+    Refusals of one route and method within a minute share one entry, which counts them. `lacking` are the permissions
+    of which the route needs one, if known.
     """
     payload = {"route": route, "method": method}
     lacks = f" lacks {' or '.join(sorted(lacking))}" if lacking else " may not"
@@ -200,12 +200,12 @@ def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str
     try:
         record_counted(entry, f"{method} {route}")
     except ConsoleError as error:
-        # The refusal stands either way.
+        # The request is refused either way.
         logger.error("A refusal could not be recorded: %s", type(error).__name__)
 
 
 def record_once(entry: TrailEntry, about: str) -> None:
-    """Write an entry unless this quarter of an hour has one of its action about the same."""
+    """Write an entry unless this quarter of an hour already has one with its action and `about`."""
     try:
         recording.record_once(entry, about, QUARTER)
     except TableMissing:
@@ -213,7 +213,7 @@ def record_once(entry: TrailEntry, about: str) -> None:
 
 
 def _refusal(account: StaffAccount, correct: bool) -> str:
-    """Why an account is not opened, for the trail; "" if it is."""
+    """Return why the sign-in is refused, for the trail; "" if it is not."""
     if not correct:
         return "wrong password"
     if account.disabled:
@@ -226,7 +226,7 @@ def _pending(account: StaffAccount) -> str:
 
 
 def _read_pending(pending: str) -> tuple[str, int]:
-    """Username and epoch of a second step that is not over. Raises `SecondStepOver`."""
+    """Return username and epoch of a second step. Raises `SecondStepOver` if it has expired or is not sealed."""
     try:
         username, epoch, began = refs.unseal(SECOND_STEP, pending, 3)
     except BadReference as error:
@@ -237,12 +237,12 @@ def _read_pending(pending: str) -> tuple[str, int]:
 
 
 def _keep_hash(account: StaffAccount, new_hash: str) -> None:
-    """The password's hash at today's cost or method."""
+    """Store the password's hash at today's cost or method."""
     _note(account, StaffAccount.password_hash.set(new_hash))
 
 
 def _note(account: StaffAccount, action: UpdateAction) -> None:
-    """A change of the account that the sign-in stands without; none if the account was changed meanwhile."""
+    """Update the account if it has not changed meanwhile. Never raises the store's errors: sign-in works without."""
     unchanged = StaffAccount.username.exists() & (StaffAccount.epoch == account.epoch)
     try:
         account.update(actions=[action], condition=unchanged)
@@ -278,7 +278,7 @@ def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> No
 
 
 def _record_throttled(typed: str) -> None:
-    """Once in a quarter of an hour: in the account's trail, or among the names that nobody has."""
+    """Record it once in a quarter of an hour: in the account's trail, or among the unknown names."""
     instrumentation.SIGN_IN_FAILURES.labels(TOO_MANY_ATTEMPTS).inc()
     account = find(typed)
     entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
@@ -289,9 +289,9 @@ def _record_throttled(typed: str) -> None:
 
 
 def _record_unknown(typed: str, entry: TrailEntry) -> None:
-    """What the trail keeps of a name that nobody has: enough to tell repeated ones apart, and no more.
+    """Record an attempt under an unknown name by its keyed hash, which only shows whether names repeat.
 
-    People type passwords into the name field.
+    People type passwords into the name field, so the name itself is not stored.
     """
     name = typed.strip().lower()
     digest = salted_hmac("console.staff.unknown-name", name, algorithm="sha256").digest()

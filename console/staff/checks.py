@@ -1,4 +1,4 @@
-"""What an account may be called and hold: one place for the forms, the command line and the company's own sign-in."""
+"""Validation of accounts' attributes, for the forms, the command line and the company's own sign-in."""
 
 from collections.abc import Collection, Iterable
 from zoneinfo import available_timezones
@@ -10,15 +10,15 @@ from console.staff.accounts import normal_username
 MAX_SCOPE = 500
 MAX_ID = 200
 MAX_NAME = 80
-# An account of that name would have no page: its address is another one's.
+# An account with that name would have no page: its URL belongs to another page.
 KEPT_FOR_PAGES = frozenset({"new"})
-# What the trail calls those who are no member of staff: an account of that name would act under theirs.
+# The trail's names for actors that are not staff: an account with such a name would be mistaken for one.
 KEPT_FOR_TRAIL = frozenset({"platform", "command-line", "unknown", "visitor", "system", "middleware"})
 USERNAME_RULES = "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; not an email address."
 
 
 def checked_username(typed: str) -> str:
-    """A username as stored. Raises `Invalid`."""
+    """Return a username as stored. Raises `Invalid`."""
     name = normal_username(typed)
     if not name:
         raise Invalid(USERNAME_RULES)
@@ -30,10 +30,10 @@ def checked_username(typed: str) -> str:
 
 
 def checked_scope(entries: Iterable[str], kept: Collection[str] = ()) -> list[str]:
-    """Entries of a scope as stored: `company:ID` and `tenant:ID`, sorted, or `*` for all. Raises `Invalid`.
+    """Return a scope's entries as stored: `company:ID` and `tenant:ID`, sorted, or `*` for all. Raises `Invalid`.
 
-    An id alone, as entries were before they said what they mean, is allowed only where it is among those `kept`. No
-    word stands for all: a tenant may bear it.
+    An old entry, an id without its kind, is allowed only if it is in `kept`. No word means all, as it could be a
+    tenant's id.
     """
     cleaned = [each.strip() for each in entries]
     for each in cleaned:
@@ -56,7 +56,7 @@ def _check_entry(entry: str) -> None:
 
 
 def checked_display_name(name: str) -> str:
-    """A name as stored: on one line. Raises `Invalid`."""
+    """Return a display name as stored: on one line. Raises `Invalid`."""
     cleaned = " ".join(name.split())
     if len(cleaned) > MAX_NAME or not cleaned.isprintable():
         raise Invalid(f"A display name has at most {MAX_NAME} printable characters.")
@@ -65,6 +65,6 @@ def checked_display_name(name: str) -> str:
 
 def check_time_zone(name: str) -> None:
     """Raise `Invalid` for a zone that this machine does not know."""
-    # A machine without a time zone database knows none, and UTC needs none.
+    # UTC must work even on a machine without a time zone database.
     if name != "UTC" and name not in available_timezones():
         raise Invalid(f"{name[:50]!r} is not a time zone. Use a name such as Europe/London or UTC.")

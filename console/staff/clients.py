@@ -1,6 +1,6 @@
-"""Where a request comes from: the address, as far as it can be trusted, and a label of the browser.
+"""Where a request comes from: the client's address, from trusted proxies only, and a label of the browser.
 
-Addresses are for counting attempts, and never stored or shown as they are.
+Addresses are for counting attempts, and never stored or shown in plain text.
 """
 
 from ipaddress import IPv6Address, ip_address
@@ -12,11 +12,11 @@ UNKNOWN = "unknown"
 
 
 def client_address(request: HttpRequest) -> str:
-    """The network address of whoever asks; IPv6 as the /64 network that one household or machine has.
+    """Return the client's network address; for IPv6, the /64 network that one household or machine has.
 
-    Each of `TRUSTED_PROXIES` proxies of ours appends to `X-Forwarded-For` whom it got the request from, so the client
-    stands as many places from the right; what stands further left is anybody's claim and is never looked at. A header
-    that is too short or holds junk there counts for nothing: then it is whoever is connected.
+    Each of our `TRUSTED_PROXIES` proxies appends the address it got the request from to `X-Forwarded-For`, so the
+    client is that many places from the right; anything further left can be forged and is ignored. If the header is too
+    short or has no address in that place, the connection's address is returned.
     """
     return _forwarded(request) or _normal(request.META.get("REMOTE_ADDR", "")) or UNKNOWN
 
@@ -30,7 +30,7 @@ def _forwarded(request: HttpRequest) -> str:
 
 
 def _without_port(text: str) -> str:
-    """Some proxies append the port: `192.0.2.1:443`, `[2001:db8::1]:443`."""
+    """Remove the port that some proxies append: `192.0.2.1:443`, `[2001:db8::1]:443`."""
     if text.startswith("["):
         return text[1:].partition("]")[0]
     return text.partition(":")[0] if text.count(":") == 1 else text
@@ -48,7 +48,7 @@ def _normal(text: str) -> str:
     return str(address)
 
 
-# What a User-Agent header has in it. The first that occurs wins: Edge and Opera name Chrome too, Chrome names Safari.
+# Substrings of User-Agent headers. The first match wins: Edge and Opera also name Chrome, and Chrome names Safari.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -71,7 +71,7 @@ _SYSTEMS = (
 
 
 def browser_label(user_agent: str) -> str:
-    """A short label for the list of sessions, such as "Firefox on Linux", instead of the whole User-Agent header."""
+    """Return a short label for the list of sessions, such as "Firefox on Linux"."""
     browser = next((label for sign, label in _BROWSERS if sign in user_agent), "Another browser")
     system = next((label for sign, label in _SYSTEMS if sign in user_agent), "")
     return f"{browser} on {system}" if system else browser

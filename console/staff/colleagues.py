@@ -1,6 +1,6 @@
 """Colleagues by name: who may be given conversations of a company, and who of them is away.
 
-`pk = AWAY`, `sk` a username, in the console's own table: who is not there has no item.
+People who are away have an item in the console's own table: `pk = AWAY`, `sk` the username.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from console.trail.recording import Actor, TrailEntry, record, staff_trail
 from console.trees import isolated
 
 SECONDS = 10
-# Accounts of one role that are looked at.
+# The most accounts of one role, and people away, that are read.
 MOST = 500
-# A longer name is cut.
+# Longer names are cut.
 LONGEST_NAME = 60
 _AWAY = "AWAY"
 _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[role])
@@ -31,7 +31,7 @@ _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """Somebody who may be given work. `name` is for sentences of all pages; `is_away`: they said so themselves."""
+    """Somebody who may be given work. `name` is ready for use in sentences; `is_away` is set by the person."""
 
     username: str
     name: str
@@ -40,7 +40,7 @@ class Colleague:
 
 
 def colleagues_of(company_id: str) -> list[Colleague]:
-    """Return who may answer customers of a company, by name, those who are there first. Raises the store's errors."""
+    """Return who may answer customers of a company, available ones first, then by name. Raises the store's errors."""
     away = away_now()
     found = [
         Colleague(each.username, each.name, each.scope, each.username in away)
@@ -51,7 +51,7 @@ def colleagues_of(company_id: str) -> list[Colleague]:
 
 
 def name_of(username: str) -> str:
-    """Return somebody's name as sentences have it, else the username, redacted. A failure costs the name."""
+    """Return a person's name for use in sentences; the redacted username if the name is unknown or unreadable."""
     if not username:
         return ""
     try:
@@ -62,7 +62,7 @@ def name_of(username: str) -> str:
 
 
 def reads() -> list[Callable[[], object]]:
-    """What `colleagues_of` reads, for pages that read much beside it: afterwards it is cached."""
+    """Return the reads of `colleagues_of`, for pages that run them in parallel with others to fill the cache."""
     return [away_now, _who_answers]
 
 
@@ -75,10 +75,9 @@ def _who_answers() -> dict[str, Colleague]:
 
 @cached_for(SECONDS)
 def _by_username() -> dict[str, Colleague]:
-    """Read the accounts of everybody who may take work. Raises the store's errors.
+    """Read the accounts of everybody who may take work, by username. Raises the store's errors.
 
-    Raises `LookupError` where the index is not there, so that this is not cached: once it is, everybody can be given
-    work at once.
+    Raises `LookupError` without the index, so that the absence is not cached.
     """
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
         raise LookupError
@@ -96,12 +95,12 @@ def _by_username() -> dict[str, Colleague]:
 
 @cached_for(SECONDS)
 def away_now() -> frozenset[str]:
-    """Return the usernames of who is away. One Query. Raises the store's errors."""
+    """Return the usernames of people who are away. One Query. Raises the store's errors."""
     return frozenset(str(each["sk"]) for each in items_of(_AWAY, MOST))
 
 
 def set_available(staff: Staff, available: bool) -> None:
-    """Say that a person is there, or away, with an entry in their own trail. Raises the store's errors."""
+    """Mark a person as available or away, with an entry in their own trail. Raises the store's errors."""
     key = {"pk": {"S": _AWAY}, "sk": {"S": staff.username}}
     action = Action.STAFF_AVAILABLE if available else Action.STAFF_AWAY
     record(TrailEntry(staff_trail(staff.username), action, Actor.of(staff)))

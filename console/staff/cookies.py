@@ -9,25 +9,27 @@ from django.http import HttpResponseBase
 
 
 class NoticeStorage(CookieStorage):
-    """One-time notices ("You are signed out.") in Django's signed cookie, under a name that no other site of the domain
-    and no plain http answer can set."""
+    """One-time notices ("You are signed out.") in Django's signed cookie.
 
-    # Read when it is used: whoever imports this first may run under other settings.
+    No other site of the domain and no plain http response can set a cookie with its name.
+    """
+
+    # Read at each use, as settings may change after the import.
     cookie_name = property(lambda _: settings.NOTICE_COOKIE_NAME)
 
 
 def set_session_cookie(response: HttpResponseBase, token: str) -> None:
-    """Hand the browser its token, until the absolute limit."""
+    """Set the session's token as a cookie, until the absolute limit."""
     set_cookie(response, settings.SESSION_COOKIE_NAME, token, timedelta(hours=settings.SESSION_ABSOLUTE_HOURS))
 
 
 def delete_session_cookie(response: HttpResponseBase) -> None:
-    """Make the browser forget its token."""
+    """Delete the session's cookie."""
     delete_cookie(response, settings.SESSION_COOKIE_NAME)
 
 
 def set_cookie(response: HttpResponseBase, name: str, value: str, lifetime: timedelta) -> None:
-    """A cookie for this host alone, which no script reads."""
+    """Set a cookie for this host only, with the session cookie's flags."""
     response.set_cookie(
         name,
         value,
@@ -40,7 +42,7 @@ def set_cookie(response: HttpResponseBase, name: str, value: str, lifetime: time
 
 
 def delete_cookie(response: HttpResponseBase, name: str) -> None:
-    """Make the browser forget a cookie that `set_cookie` gave it."""
+    """Delete a cookie that `set_cookie` set."""
     response.delete_cookie(name, path=settings.SESSION_COOKIE_PATH, samesite=_same_site())
 
 

@@ -6,6 +6,6 @@ MAX_LENGTH = 8_000
 
 
 def safe_destination(url: str) -> str:
-    """The path and query to go on to, or the empty string for anything that is not a path of this console."""
+    """Return the path and query to redirect to; "" for anything that is not a path of this console."""
     is_path = url.startswith("/") and len(url) <= MAX_LENGTH and url.isprintable()
     return url if is_path and url != "/" and url_has_allowed_host_and_scheme(url, allowed_hosts=None) else ""

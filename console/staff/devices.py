@@ -1,7 +1,7 @@
-"""Browsers that somebody signed in with before: a cookie that names the browser, so that it is counted by itself.
+"""Device cookies (OWASP): they name a browser that somebody signed in with, so that its attempts are counted apart.
 
-OWASP calls it a device cookie. It opens nothing and proves nobody: it only keeps an attack on a name from locking out
-the name's owner (see `console.staff.throttling`). It is sealed, bound to one username, and outlives sessions.
+Such a cookie authenticates nobody: it only keeps an attack on a username from locking out its owner (see
+`console.staff.throttling`). It is sealed, bound to one username, and outlives sessions.
 """
 
 import secrets
@@ -21,7 +21,7 @@ MAX_LENGTH = 400
 
 
 def known(request: HttpRequest, typed: str) -> str:
-    """What names the browser for that username as typed; "" if nobody of that name signed in with it before."""
+    """Return the browser's name for that typed username; "" if it has not signed in with this browser before."""
     cookie = request.COOKIES.get(settings.BROWSER_COOKIE_NAME, "")
     if not cookie or len(cookie) > MAX_LENGTH:
         return ""
@@ -33,6 +33,6 @@ def known(request: HttpRequest, typed: str) -> str:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase, username: str) -> None:
-    """Know the browser from now on as one that this person signed in with, by the name that it had for them."""
+    """Set the cookie of a browser that this person signed in with, under the name it already has for them, if any."""
     name = known(request, username) or secrets.token_urlsafe(16)
     set_cookie(response, settings.BROWSER_COOKIE_NAME, refs.seal(KIND, username, name), LIFETIME)

@@ -1,8 +1,8 @@
-"""The staff as an administrator sees them, and who of them may change whom.
+"""The list of accounts that an administrator sees, and who may change which accounts.
 
 An administrator of all companies manages every account. One with a limited scope sees and changes only accounts whose
-scope lies within theirs, and gives only what they have; an account with nothing in scope belongs to no company, and so
-to the former alone. Nobody changes their own role or scope here, or locks themselves out: a second person must.
+scope is within theirs, and grants only what they have; accounts with an empty scope are for the former only.
+Administrators cannot change their own role or scope here, or disable themselves: another one must.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,16 +23,16 @@ from console.store.connection import call
 from console.store.presence import index_ready
 
 PAGE_SIZE = 50
-# A page with filters looks at so many accounts of each role at once, and so often.
+# A page with filters reads this many accounts of each role in a round, for this many rounds.
 FILTERED_LIMIT, ROUNDS = 200, 4
-# Of several people of one name so many are listed.
+# How many people of the same name an error lists.
 NAMED = 10
-# Around every character of a username, in the order of their bytes: ends of ranges.
+# Sort before and after every character of a username: the bounds of ranges.
 BEFORE_ALL, AFTER_ALL = "!", "~"
 
 
 class AccountState(StrEnum):
-    """How an account stands."""
+    """The state of an account."""
 
     ENABLED = "enabled"
     NEVER = "never signed in"
@@ -40,7 +40,7 @@ class AccountState(StrEnum):
 
 
 class AccountAction(StrEnum):
-    """What is done to an account behind a page that asks first."""
+    """An action on an account that asks for confirmation."""
 
     DISABLE = "disable"
     ENABLE = "enable"
@@ -53,8 +53,8 @@ class AccountAction(StrEnum):
 class AccountRow:
     """One account of the list.
 
-    `companies` are the first companies and tenants of its scope, by id with the name ("" where it is not known); `more`
-    is how many others there are. `unconfirmed` says that the scope has old entries that may mean either.
+    `companies` are (id, name) of the first companies and tenants of its scope ("" for an unknown name), `more` the
+    number of others. `unconfirmed`: the scope has old entries that may mean either.
     """
 
     username: str
@@ -73,7 +73,7 @@ class AccountRow:
 
 @dataclass(frozen=True, slots=True)
 class AccountFilters:
-    """What the list is narrowed to; empty values narrow nothing. `prefix` is the beginning of the username."""
+    """Filters of the list; empty ones match everything. `prefix` is the beginning of the username."""
 
     prefix: str = ""
     role: str = ""
@@ -91,16 +91,16 @@ class DirectoryPage:
 
 
 def within(scope: Scope, staff: Staff) -> bool:
-    """Whether an account of that scope is this administrator's to see and change."""
+    """Return whether this administrator may see and change an account with that scope."""
     if staff.scope.everything:
         return True
     return not scope.is_empty and not scope.beyond(staff.scope)
 
 
 def load(username: str, staff: Staff) -> StaffAccount:
-    """The account of a page's address, strongly consistent.
+    """Read the account named in a page's URL, strongly consistent.
 
-    Raises `NotFound`, the same for one that is not there and one that is not this administrator's.
+    Raises `NotFound`, both for an absent account and for one that this administrator may not see.
     """
     account = accounts.find(username)
     if account is None or account.username != username:
@@ -111,13 +111,13 @@ def load(username: str, staff: Staff) -> StaffAccount:
 
 
 def check_seen(account: StaffAccount, seen: str) -> None:
-    """Raise `Conflict` unless the account is as it was when the form was made: `seen` is its `updated_at` then."""
+    """Raise `Conflict` if the account changed since the form was rendered: `seen` is its `updated_at` then."""
     if seen != account.updated_at:
         raise Conflict(accounts.CHANGED_MEANWHILE)
 
 
 def check_grant(scope: Scope, staff: Staff) -> None:
-    """Raise `Invalid` unless this administrator may give that scope."""
+    """Raise `Invalid` unless this administrator may grant that scope."""
     if staff.scope.everything:
         return
     if scope.everything:
@@ -131,7 +131,7 @@ def check_grant(scope: Scope, staff: Staff) -> None:
 
 
 def reason_against(action: AccountAction, account: StaffAccount, staff: Staff) -> str:
-    """Why this administrator cannot do that to the account just now, in words; "" if they can."""
+    """Return, in words, why this administrator cannot perform the action on the account; "" if they can."""
     if account.username == staff.username:
         if action in (AccountAction.DISABLE, AccountAction.ENABLE):
             return "This is your own account. Only another administrator can disable it."
@@ -148,23 +148,24 @@ def reason_against(action: AccountAction, account: StaffAccount, staff: Staff) -
 
 
 def check_action(action: AccountAction, account: StaffAccount, staff: Staff) -> None:
-    """Raise `Invalid` with the reason against, if there is one."""
+    """Raise `Invalid` with the reason against the action, if there is one."""
     if reason := reason_against(action, account, staff):
         raise Invalid(reason)
 
 
 def state_of(account: StaffAccount) -> AccountState:
-    """How the account stands."""
+    """Return the state of an account."""
     if account.disabled:
         return AccountState.DISABLED
     return AccountState.ENABLED if account.last_sign_in_at else AccountState.NEVER
 
 
 def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> DirectoryPage:
-    """Accounts by username, 50 a page: one Query of the role index for each role, in parallel; up to four times that
-    where a filter or the administrator's own scope leaves accounts out. Names of companies and tenants come on top.
+    """Return a page of 50 accounts by username.
 
-    A foreign or stale cursor gives the first page. Raises the store's errors.
+    One Query of the role index for each role, in parallel; up to four times that if filters or the administrator's own
+    scope leave accounts out. In addition, names of companies and tenants are read. A foreign or stale cursor gives the
+    first page. Raises the store's errors.
     """
     if staff.scope.is_empty:
         return DirectoryPage()
@@ -191,10 +192,10 @@ def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> Direct
 
 
 def username_of(name: str) -> str:
-    """The username of whom that name is of, as a whole or where each of its words begins one of theirs.
+    """Return the username of the person with that name, in full or by the beginnings of its words.
 
-    One Query of the role index for each role, of so many accounts. Raises `Invalid`, in words, where that is nobody or
-    several, and the store's errors.
+    One Query of the role index for each role, of `FILTERED_LIMIT` accounts. Raises `Invalid`, in words, if the name
+    matches no one or several people, and the store's errors.
     """
     guess = accounts.normal_username(name.replace(" ", "."))
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
@@ -218,16 +219,16 @@ def _is_shown(account: StaffAccount, filters: AccountFilters, staff: Staff) -> b
 
 
 def _read(roles: Iterable[str], prefix: str, after: str, limit: int) -> tuple[list[StaffAccount], str | None]:
-    """The next accounts by username, and the one after which to go on (None at the end)."""
+    """Return the next accounts by username, and the username to continue after (None at the end)."""
     low, high = (after + BEFORE_ALL if after else prefix or BEFORE_ALL), prefix + AFTER_ALL
     answers = parallel(*(partial(_query, role, low, high, limit) for role in roles))
-    # A role's Query that stopped knows nothing of what follows: nor do we, beyond the first that stopped.
+    # A role's Query that stopped at its limit says nothing about later usernames, so stop at the first such end.
     ends = [found[-1].username for found, stopped in answers if stopped and found]
     end = min(ends, default=None)
     by_name: dict[str, StaffAccount] = {}
     for account in (each for found, _ in answers for each in found):
         known = by_name.get(account.username)
-        # The index lags: for a moment an account may stand under its old role too.
+        # The index lags: for a moment, an account may also be listed under its old role.
         if (end is None or account.username <= end) and (known is None or known.updated_at < account.updated_at):
             by_name[account.username] = account
     return [by_name[name] for name in sorted(by_name)], end
@@ -252,7 +253,7 @@ IDS_SHOWN = 3
 
 
 def _named(entry: str, names: Mapping[str, str]) -> tuple[str, str]:
-    """An entry's id and the name of what it means, "" where none is known."""
+    """Return an entry's id and the name of its company or tenant ("" if unknown)."""
     owner_id = id_of(entry)
     found = (names.get(each, "") for each in (entry, COMPANY + owner_id, TENANT + owner_id))
     return owner_id, next((name for name in found if name not in ("", owner_id)), "")

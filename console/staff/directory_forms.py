@@ -1,4 +1,4 @@
-"""What an administrator types about an account, and the filters of the list."""
+"""The forms for accounts, and the filters of their list."""
 
 import re
 from collections.abc import Iterable
@@ -25,9 +25,9 @@ ROLE_WORDS = {
     Role.AUDITOR: "reads conversations and every trail in scope, redacted, and exports them; changes nothing",
     Role.ADMIN: "all of that, and the accounts of staff, within the scope",
 }
-# So many companies are offered to tick; who has more types the ids of the others.
+# How many companies are listed as checkboxes; ids of others are typed.
 COMPANIES_OFFERED = 60
-# What an old entry is said to mean; with nothing chosen it stays as it is.
+# The meanings to choose from for an old entry; with nothing chosen it stays as it is.
 _MEANT = {
     "": "Not confirmed: read as both",
     "company": "The company",
@@ -40,7 +40,7 @@ _PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
 
 
 class DirectoryFilter(FilterForm):
-    """GET filters of the list. What is invalid is named and left out."""
+    """GET filters of the list. Invalid ones are reported and ignored."""
 
     name = forms.CharField(
         required=False, max_length=64, label="Username begins with", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
@@ -61,24 +61,24 @@ class DirectoryFilter(FilterForm):
         self.is_valid()
 
     def clean_name(self) -> str:
-        """The beginning of a username, as usernames are stored."""
+        """Return the beginning of a username in lower case, as usernames are stored."""
         name: str = self.cleaned_data["name"].lower()
         if not _PREFIX.fullmatch(name):
             raise forms.ValidationError("No username starts like that.")
         return name
 
     def values(self) -> dict[str, str]:
-        """The valid filters that are set, as a URL has them."""
+        """Return the valid filters that are set, as URL parameters."""
         return {name: value for name in self.fields if (value := self.chosen(name))}
 
     def filters(self) -> AccountFilters:
-        """The filters for the reading."""
+        """Return the filters for `console.staff.directory.read_page`."""
         values = self.values()
         return AccountFilters(values.get("name", ""), values.get("role", ""), values.get("state", ""))
 
 
 class _AnyOfMany(forms.MultipleChoiceField):
-    """Ticked entries. What is known may have changed since the form was made: they are checked as typed ones are."""
+    """Ticked entries, validated like typed ones: the choices may have changed since the form was rendered."""
 
     def valid_value(self, value: Any) -> bool:
         return True
@@ -93,10 +93,10 @@ class _Owners(forms.CheckboxSelectMultiple):
 
 
 class AccountForm(forms.Form):
-    """Name, role, scope and time zone of an account. `scope` is what was chosen, as stored; see `clean`.
+    """Name, role, scope and time zone of an account. The cleaned `scope` is the chosen one as stored; see `clean`.
 
-    Companies and tenants are sent as entries of a scope are stored. That all are meant says a field of its own, and no
-    word in another one does.
+    Companies and tenants are submitted as stored entries of a scope. Only the field `everything` means all: no word in
+    another field does.
     """
 
     display_name = forms.CharField(
@@ -134,7 +134,7 @@ class AccountForm(forms.Form):
         known: KnownCompanies,
         account: StaffAccount | None = None,
     ) -> None:
-        """`account`: the one that is changed; absent for a new one."""
+        """Build the fields; `account` is the one to change, None for a new one."""
         self.staff, self.known = staff, known
         scope = Scope.of(account.scope or []) if account else Scope()
         offered = self._offered(known, scope, data)
@@ -157,7 +157,7 @@ class AccountForm(forms.Form):
                 self.fields.pop(name, None)
 
     def _ask_what_is_meant(self, scope: Scope) -> None:
-        """A field for each old entry; `meant` has their ids by the fields' names."""
+        """Add a field for each old entry; `meant` maps the fields' names to their ids."""
         self.meant: dict[str, str] = {}
         for each in sorted(scope.unconfirmed) if not scope.everything else ():
             found = self.known.meanings_of(each)
@@ -172,12 +172,12 @@ class AccountForm(forms.Form):
 
     @property
     def meant_fields(self) -> list[forms.BoundField]:
-        """Those that ask what old entries mean."""
+        """The fields that ask what old entries mean."""
         return [self[name] for name in self.meant if name in self.fields]
 
     @staticmethod
     def _offered(known: KnownCompanies, scope: Scope, data: QueryDict | None) -> dict[str, str]:
-        """Companies and tenants to tick, by name: those in scope or ticked already, and the first of the others."""
+        """Return the checkboxes' names by entry: those in scope or already ticked, and the first of the others."""
         ticked = set(scope.stored()) | set(data.getlist("companies") if data is not None else ())
         first = [each for each in known.names if each not in ticked][:COMPANIES_OFFERED]
         shown = ticked.union(first)
@@ -187,11 +187,11 @@ class AccountForm(forms.Form):
         self.fields[name].choices = list(choices)  # type: ignore[attr-defined]
 
     def clean_display_name(self) -> str:
-        """One line of printable characters; the username stands in for none."""
+        """Accept one line of printable characters; may be empty."""
         return cleaned_by(checked_display_name, self.cleaned_data["display_name"])
 
     def clean(self) -> None:
-        """Bring the ways to say a scope together, and hold it against what the administrator may give."""
+        """Combine the fields of the scope into one, and check that the administrator may grant it."""
         if "other" not in self.fields:
             return
         typed = re.split(r"[\s,;]+", self.cleaned_data.get("other", ""))
@@ -201,7 +201,7 @@ class AccountForm(forms.Form):
         try:
             if ALL in entries:
                 raise Invalid("To give all, tick “All companies and tenants”.")
-            # Whoever may not give all is told so, rather than having the field ignored.
+            # Also read the raw field, so that people who may not grant all get an error rather than having it ignored.
             if self.cleaned_data.get("everything") or self.data.get("everything"):
                 self.cleaned_data["scope"] = Scope(everything=True).stored()
             else:
@@ -212,14 +212,14 @@ class AccountForm(forms.Form):
             self.add_error("other", str(error))
 
     def chosen(self) -> dict[str, Any]:
-        """What a valid form asks for, by the names of the service; without what it did not ask."""
+        """Return a valid form's values as keyword arguments of the service, only for the fields it has."""
         chosen = {name: self.cleaned_data[name] for name in ("display_name", "time_zone")}
         if "role" in self.fields:
             chosen |= {"role": Role(self.cleaned_data["role"]), "scope": self.cleaned_data["scope"]}
         return chosen
 
     def words(self) -> dict[str, str]:
-        """What a valid form asks for, as its pages say it, by the fields' labels."""
+        """Return a valid form's values in words, by the fields' labels."""
         words = {"Name": self.cleaned_data["display_name"], "Time zone": self.cleaned_data["time_zone"]}
         if "role" in self.fields:
             scope = Scope.of(self.cleaned_data["scope"])
@@ -227,14 +227,14 @@ class AccountForm(forms.Form):
         return words
 
     def unknown_ids(self) -> list[str]:
-        """Ids of the chosen scope that no app knows; none where what is known could not be read."""
+        """Return the entries of the chosen scope that no app knows; empty if the known ones could not be read."""
         scope = Scope.of(self.cleaned_data.get("scope", []))
         chosen = set() if scope.everything else set(scope.stored()) - scope.unconfirmed
         return [] if self.known.failed or not self.known.names else sorted(chosen.difference(self.known.names))
 
 
 class NewAccountForm(AccountForm):
-    """As AccountForm, with the username and how the person signs in."""
+    """An `AccountForm` with the username and how the person signs in."""
 
     username = forms.CharField(
         max_length=64,
@@ -246,7 +246,7 @@ class NewAccountForm(AccountForm):
     field_order = ("username", "display_name", "signs_in_with", "role", "everything", "companies", "other", "time_zone")
 
     def __init__(self, data: QueryDict | None, *, staff: Staff, known: KnownCompanies, provider: str) -> None:
-        """`provider` is the name of the company's own sign-in, "" where there is none."""
+        """Build the fields; `provider` is the name of the company's own sign-in, "" if there is none."""
         super().__init__(data, staff=staff, known=known)
         self._choices(
             "signs_in_with",
@@ -259,12 +259,12 @@ class NewAccountForm(AccountForm):
             del self.fields["signs_in_with"]
 
     def clean_username(self) -> str:
-        """A username as stored."""
+        """Return the username as stored."""
         return cleaned_by(checked_username, self.cleaned_data["username"])
 
     @property
     def by_company_sign_in(self) -> bool:
-        """Whether the person is to sign in with the company's own sign-in."""
+        """Whether the person will use the company's own sign-in."""
         return self.cleaned_data.get("signs_in_with") == OPENID_CONNECT
 
 

@@ -1,4 +1,4 @@
-"""What people type to sign in and to set a password with a link."""
+"""The forms for signing in and for setting a password with a link."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from django.views.decorators.debug import sensitive_variables
 
 from console.staff.passwords import MAX_LENGTH
 
-# One text for every reason, so that it tells nobody which names exist.
+# One text for every reason, so that it does not reveal which names exist.
 REFUSED = "Username and password do not match an account that can sign in. Check both and try again."
 CODE_REFUSED = "This code is wrong, expired or already used. Wait for the next one and enter that."
 _PLAIN = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
 class SignInForm(forms.Form):
-    """Username and password; any junk in them is simply refused as a wrong pair."""
+    """Username and password; malformed values are refused like any wrong pair."""
 
     username = forms.CharField(
         max_length=256,
@@ -32,7 +32,7 @@ class SignInForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """The second step: a code of the authenticator app, or a recovery code, and what ties it to the first step."""
+    """The second step: a code of the authenticator app or a recovery code, and the sealed first step."""
 
     code = forms.CharField(
         max_length=100,
@@ -78,12 +78,12 @@ class SetPasswordForm(forms.Form):
         )
 
     def clean_code(self) -> str:
-        """What stands behind the # of a whole link is the code."""
+        """Return the code, which in a full link is the part after the #."""
         return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
 
     @sensitive_variables()
     def clean_repeated(self) -> str:
-        """Both are the same."""
+        """Check that both passwords are equal."""
         repeated = str(self.cleaned_data["repeated"])
         if "password" in self.cleaned_data and repeated != self.cleaned_data["password"]:
             raise ValidationError("The passwords do not match. Enter both again.")

@@ -1,4 +1,4 @@
-"""Accounts of the people who use the console, and who is signed in: two tables of the console's own."""
+"""Accounts of the people who use the console, and their sessions: two tables of the console's own."""
 
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
@@ -6,7 +6,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProject
 from console.schema.tables import TABLES
 from console.store.models import PlainListAttribute, StoreModel, TableMeta
 
-# What `signs_in_with` holds: a password kept here, or the company's own sign-in (OpenID Connect).
+# Values of `signs_in_with`: a password stored here, or the company's own sign-in (OpenID Connect).
 PASSWORD, OPENID_CONNECT = "password", "openid-connect"
 
 
@@ -25,10 +25,10 @@ class StaffAccount(StoreModel):
     """One member of staff. Instants are ISO 8601 text in UTC.
 
     `epoch` counts the changes that end every session: of password, role, scope or second factor, and disabling. A
-    session bears the epoch it began in and is over as soon as the two differ.
+    session stores the epoch it began in and is invalid as soon as the two differ.
 
-    `totp_secret` is sealed (see `console.staff.second_factor`); `recovery_codes` and `password_link_hash` hold hashes.
-    `oidc_subject` is a hash of the provider and its name for the person; absent until they first came that way.
+    `totp_secret` is sealed (see `console.staff.second_factor`); `recovery_codes` and `password_link_hash` are hashes.
+    `oidc_subject` is a hash of the provider and its id for the person; absent until their first company sign-in.
     """
 
     class Meta(TableMeta):
@@ -51,7 +51,7 @@ class StaffAccount(StoreModel):
     password_link_hash = UnicodeAttribute(null=True)
     password_link_expires_at = UnicodeAttribute(null=True)
     totp_secret = UnicodeAttribute(null=True)
-    # The last time step whose code was used: no code opens anything twice.
+    # The last time step whose code was used, so that no code works twice.
     totp_last_step = NumberAttribute(null=True)
     recovery_codes = UnicodeSetAttribute(null=True)
     second_factor_at = UnicodeAttribute(null=True)
@@ -71,7 +71,7 @@ class UsernameIndex(GlobalSecondaryIndex["StaffSession"]):
 
 
 class StaffSession(StoreModel):
-    """One signed-in browser. The key is a hash of the cookie's token, so that the table gives nobody a session."""
+    """One signed-in browser. The key is a hash of the cookie's token, so that reading the table yields no session."""
 
     class Meta(TableMeta):
         table_key = "STAFF_SESSIONS"
@@ -81,12 +81,12 @@ class StaffSession(StoreModel):
     epoch = NumberAttribute()
     created_at = UnicodeAttribute()
     last_seen_at = UnicodeAttribute()
-    # Epoch seconds: the absolute limit, when DynamoDB may remove the item.
+    # Epoch seconds: the absolute limit, after which DynamoDB may delete the item.
     expires_at = NumberAttribute()
     user_agent = UnicodeAttribute(null=True)
     # How the person signed in, in words; see `console.staff.sessions`.
     method = UnicodeAttribute(null=True)
-    # The account had no second factor when it signed in, and its role needs one.
+    # The role needs a second factor, and the account had none at sign-in.
     lacks_second_factor = BooleanAttribute(null=True)
 
     by_username = UsernameIndex()

@@ -1,7 +1,7 @@
-"""What people change about their own account: password, second factor, time zone, where they are signed in.
+"""Changes that people make to their own account: password, second factor, time zone, sessions.
 
-What changes how one signs in wants the password again, whose guesses are counted as at sign-in. It ends every session;
-the browser that asked goes on with a new one, within the limits of the old, so that a copied cookie is worth nothing.
+A change to how a person signs in requires the password, and guesses are counted as at sign-in. It ends every session;
+this browser gets a new one within the old one's limits, so that a copied cookie is worthless.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from console.store.calls import beside
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor, TrailEntry, build, record_where_possible, staff_trail
 
-# How long the QR code of a set-up that was not finished is good for.
+# How long the QR code of an unfinished set-up is valid.
 SET_UP_LASTS = timedelta(minutes=15)
 SCAN_AGAIN = (
     "The key has expired, so this page shows a new one. Remove the entry from your app, scan again, and enter "
@@ -45,28 +45,28 @@ SIGNED_OUT = "You were signed out in the meantime. Nothing was changed."
 
 
 class NotApplicable(Conflict):
-    """The account is not (any more) of the kind that the page is for; the words say how it is."""
+    """The page does not apply to the account, or no longer; the words say why."""
 
 
 class WrongPassword(Invalid):
-    """The current password is another one."""
+    """The current password is wrong."""
 
     field = "current_password"
 
 
 class WrongCode(Invalid):
-    """The app's code is another one."""
+    """The app's code is wrong."""
 
     field = "code"
 
 
 class SetUpOver(Invalid):
-    """The key was shown too long ago, or to another account: the set-up starts anew with another key."""
+    """The key was shown too long ago, or to another account: the set-up starts again with another key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """A second factor that is not set up yet. `pending` holds the key, sealed, for the account and a while."""
+    """A second factor that is not set up yet. `pending` is the key, sealed, for the account and a limited time."""
 
     key: str = field(repr=False)
     qr_code: SafeString = field(repr=False)
@@ -74,20 +74,20 @@ class SetUp:
 
     @property
     def groups(self) -> str:
-        """The key as people type it: in groups of four."""
+        """The key for typing, in groups of four."""
         return " ".join(self.key[start : start + 4] for start in range(0, len(self.key), 4))
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A session that is over: its browser's label, "" for the one that asked, of which `method` says how it began."""
+    """An ended session: its browser's label, or "" for this browser's own, whose `method` says how it began."""
 
     browser: str = ""
     method: str = ""
 
 
 def check_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> None:
-    """Raise `NotApplicable` for an account without a password here, or with (without) a second factor."""
+    """Raise `NotApplicable` for an account without a password here, or without (with) a second factor, as required."""
     _check_applicable(accounts.get(staff.username), second_factor_on)
 
 
@@ -107,7 +107,7 @@ def _check_not_required(staff: Staff) -> None:
 
 @sensitive_variables()
 def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> str:
-    """Set another password; the token with which this browser goes on. All other sessions and links to set one end.
+    """Set another password and return this browser's new token. All other sessions and password links end.
 
     Raises `NotApplicable`, `WrongPassword`, `Invalid` for the new one, `TooManyAttempts`, `Conflict`.
     """
@@ -121,7 +121,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
 
 @sensitive_variables()
 def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
-    """A fresh second factor to show, or the one of `pending` once more. Nothing is stored.
+    """Return a new second factor to show, or that of `pending` again. Nothing is stored.
 
     Raises `SetUpOver`.
     """
@@ -137,7 +137,7 @@ def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
 
 @sensitive_variables()
 def finish_set_up(staff: Staff, pending: str, code: str, current: str, *, visit: Visit) -> tuple[str, tuple[str, ...]]:
-    """Switch the second factor on: this browser's new token, and the recovery codes, which are told only now.
+    """Switch the second factor on; return this browser's new token and the recovery codes, which are shown only once.
 
     Raises `NotApplicable`, `SetUpOver`, `WrongPassword`, `WrongCode`, `TooManyAttempts`, `Conflict`.
     """
@@ -160,7 +160,7 @@ def finish_set_up(staff: Staff, pending: str, code: str, current: str, *, visit:
 
 @sensitive_variables()
 def renew_recovery_codes(staff: Staff, current: str, *, visit: Visit) -> tuple[str, ...]:
-    """Fresh recovery codes, told only now; the old ones open nothing any more.
+    """Replace the recovery codes and return the new ones, which are shown only once.
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
@@ -174,7 +174,7 @@ def renew_recovery_codes(staff: Staff, current: str, *, visit: Visit) -> tuple[s
 
 @sensitive_variables()
 def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
-    """Sign in with the password alone from now on; the token with which this browser goes on.
+    """Remove the second factor and return this browser's new token.
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
@@ -185,14 +185,14 @@ def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
 
 
 def change_time_zone(staff: Staff, time_zone: str) -> None:
-    """Set the zone in which one sees times. Raises `Invalid`, `Conflict`."""
+    """Set the person's time zone. Raises `Invalid`, `Conflict`."""
     services.change_time_zone(staff.username, time_zone, actor=Actor.of(staff))
 
 
 def end_session(staff: Staff, reference: str) -> Ended:
-    """End one of one's own sessions; ending this one signs the person out.
+    """End one of the person's sessions; ending this browser's signs them out.
 
-    Raises `NotFound` for a reference that is junk or another account's, `NotApplicable` for a session that has ended.
+    Raises `NotFound` for an invalid reference or another account's, `NotApplicable` for a session that has ended.
     """
     session_id = session_list.session_id_of(staff.username, reference)
     if session_id == staff.session_id:
@@ -209,16 +209,16 @@ def end_session(staff: Staff, reference: str) -> Ended:
 
 
 def end_other_sessions(staff: Staff) -> str:
-    """End every session but this browser's, which goes on with the token that this answers. Raises `Conflict`."""
+    """End every other session and return this browser's new token. Raises `Conflict`."""
     account, session = _own(staff)
     return _apply_here(account, session, [], Action.SESSIONS_ENDED)
 
 
 def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
-    """Account and session of whoever asks, as they are now.
+    """Read account and session of the request again. Raises `Conflict` if the session is no longer valid.
 
-    Both were checked when the request came in. Checked again here, because what follows gives this browser a session of
-    the account's next epoch: never to one that was signed out in between. Raises `Conflict`.
+    Both were checked when the request came in. But what follows gives this browser a session of the account's next
+    epoch, which must not happen if it was signed out in between.
     """
     with beside(StaffSession.get, staff.session_id, consistent_read=True) as reading:
         account = accounts.get(staff.username)
@@ -248,7 +248,7 @@ def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> N
 
 @sensitive_variables()
 def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: Action) -> None:
-    """Raise `WrongPassword`, which is in the trail, or `TooManyAttempts`."""
+    """Raise `WrongPassword`, after recording it in the trail, or `TooManyAttempts`."""
     passwords.refuse_if_busy()
     throttling.count(account.username, visit.address, browser=visit.known_as)
     correct, _outdated = passwords.verify(current, account.password_hash)
@@ -261,14 +261,14 @@ def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: A
 
 
 def _apply_here(account: StaffAccount, session: StaffSession, actions: Sequence[UpdateAction], action: Action) -> str:
-    """The change in one transaction with the end of all sessions and this browser's new one, whose token it answers."""
+    """Apply the change, end all sessions and start this browser's new one, in one transaction; return its token."""
     token, fresh = sessions.prepare(
         account.username,
         int(account.epoch) + 1,
         user_agent=session.user_agent or "",
         method=session.method or sessions.PASSWORD,
     )
-    # No session lasts longer for having been renewed.
+    # Renewing a session must not extend it.
     fresh.created_at, fresh.expires_at = session.created_at, session.expires_at
 
     def swap(writes: TransactWrite) -> None:

@@ -1,4 +1,4 @@
-"""What people type about their own account."""
+"""The forms for people's own account."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,7 +13,7 @@ from console import clock
 from console.errors import Invalid
 from console.staff import passwords
 
-# The regions whose names are of places; what remains are other names of the same zones (US/Eastern, EST, Etc/GMT+5).
+# Regions of places; all other names are aliases of the same zones (US/Eastern, EST, Etc/GMT+5).
 REGIONS = (
     "Africa",
     "America",
@@ -41,7 +41,7 @@ def _password_field(label: str, autocomplete: str, required: str, help_text: str
 
 
 class CurrentPasswordForm(forms.Form):
-    """The password once more, for what changes how one signs in."""
+    """The current password, for changes to how a person signs in."""
 
     current_password = _password_field("Your password", "current-password", "Enter your password.")
 
@@ -66,7 +66,7 @@ class PasswordForm(forms.Form):
         self.username = username
 
     def clean_new_password(self) -> str:
-        """Against the rules, before anything is asked of the store."""
+        """Check the rules, before anything is read."""
         password = str(self.cleaned_data["new_password"])
         try:
             passwords.check_rules(password, self.username)
@@ -75,7 +75,7 @@ class PasswordForm(forms.Form):
         return password
 
     def clean(self) -> dict[str, Any]:
-        """Both must be the same."""
+        """Check that both new passwords are equal."""
         data = self.cleaned_data
         if "new_password" in data and "repeated" in data and data["new_password"] != data["repeated"]:
             self.add_error("repeated", "The new passwords do not match. Enter it again.")
@@ -83,7 +83,7 @@ class PasswordForm(forms.Form):
 
 
 class SecondFactorForm(forms.Form):
-    """A code of the app that was just given the key, and the password."""
+    """The app's first code for the new key, and the password."""
 
     code = forms.CharField(
         label="Code from the app",
@@ -96,7 +96,7 @@ class SecondFactorForm(forms.Form):
 
 
 class TimeZoneForm(forms.Form):
-    """All zones, by region and place, with what the clock shows there against UTC now."""
+    """All zones, by region and place, with their current offset from UTC."""
 
     time_zone = forms.ChoiceField(
         label="Zone",
@@ -111,7 +111,7 @@ class TimeZoneForm(forms.Form):
 
 @cache
 def _zones() -> dict[str, ZoneInfo]:
-    """Every zone that this machine knows, by name: one walk over its files."""
+    """Return every zone that this machine knows, by name. Cached, as it reads all their files."""
     found = {}
     for name in {"UTC", *available_timezones()}:
         try:
@@ -122,14 +122,14 @@ def _zones() -> dict[str, ZoneInfo]:
 
 
 def zone_choices(at: datetime, current: str = "") -> list[tuple[str, Iterable[tuple[str, str]]] | tuple[str, str]]:
-    """Choices of a select: UTC, then groups of zones by region. `current` is among them even if nobody knows it."""
+    """Return choices for a select: UTC, then zones grouped by region. `current` is included even if unknown."""
     unknown = [(current, current)] if current and current not in _zones() else []
     return [("UTC", "UTC"), *unknown, *_by_region(at.replace(minute=0, second=0, microsecond=0))]
 
 
 @lru_cache(maxsize=2)
 def _by_region(hour: datetime) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """Zones by region, with what the clock shows there in that hour."""
+    """Return zones by region, with their offset from UTC in that hour."""
     groups: dict[str, list[tuple[str, str]]] = {region: [] for region in (*REGIONS, OTHER)}
     for name, zone in _zones().items():
         region, _, place = name.partition("/")
@@ -142,7 +142,7 @@ def _by_region(hour: datetime) -> tuple[tuple[str, tuple[tuple[str, str], ...]],
 
 
 def _format_place(place: str) -> str:
-    """`Argentina/Buenos_Aires` as "Buenos Aires, Argentina": what people look for comes first."""
+    """Format `Argentina/Buenos_Aires` as "Buenos Aires, Argentina": what people look for comes first."""
     return ", ".join(reversed(place.replace("_", " ").split("/")))
 
 

@@ -1,4 +1,4 @@
-"""One's own account as its page shows it."""
+"""A person's own account, for its page."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,16 +9,16 @@ from console.staff import accounts, known_companies, second_factor, session_list
 from console.staff.account_record import scope_words
 from console.staff.models import OPENID_CONNECT
 
-# A scope may hold hundreds of ids: so many are named.
+# A scope may contain hundreds of ids: only this many are listed.
 SCOPE_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class OwnAccount:
-    """One's own account as its page shows it.
+    """A person's own account.
 
-    `scope`: companies and tenants by name or id; empty for all and for none. `needs_second_factor`: the role does.
-    `flaw`: why the second factor works no more, in words.
+    `scope`: companies and tenants by name or id; empty for all and for none. `needs_second_factor`: the role requires
+    one. `flaw`: why the second factor no longer works, in words.
     """
 
     scope: tuple[str, ...]
@@ -32,7 +32,7 @@ class OwnAccount:
 
 
 def load(staff: Staff) -> OwnAccount:
-    """One's own account. Raises the store's errors; sessions that cannot be listed are a notice."""
+    """Load the person's account. Raises the store's errors; sessions that cannot be listed become a notice."""
     account = accounts.get(staff.username)
     return OwnAccount(
         scope=_describe_scope(staff),
@@ -49,6 +49,6 @@ def load(staff: Staff) -> OwnAccount:
 def _describe_scope(staff: Staff) -> tuple[str, ...]:
     if staff.scope.everything or staff.scope.is_empty:
         return ()
-    # Few roles may know tenants by name: an id without one is not said to be unknown.
+    # Few roles may read tenants' names, so do not mark ids without a name as unknown.
     known = replace(known_companies.known_to(staff), failed=True)
     return tuple(scope_words(staff.scope, known, SCOPE_SHOWN))

@@ -1,7 +1,7 @@
 """One-time links with which a person sets their own password: for a new account, and after a reset.
 
-The code stands behind the `#` of the link, which browsers never send: no server, proxy, log or link preview sees it.
-The account keeps only a hash of it. The code names the account, sealed, so that one read finds it.
+The code follows the `#` of the link, which browsers never send: no server, proxy, log or link preview sees it. The
+account stores only a hash of it. The code contains the username, sealed, so that one read finds the account.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ from console.trail.actions import Action
 from console.trail.recording import Actor
 
 KIND = "password-link"
-# One text for every reason: it tells nobody which accounts exist.
+# One text for every reason, so that it does not reveal which accounts exist.
 REFUSED = "This link has expired or was already used. Ask an administrator for a new one."
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordLink:
-    """A fresh code, and what the account keeps of it."""
+    """A new code, and the digest and expiry that the account stores."""
 
     code: str = field(repr=False)
     digest: str
@@ -37,14 +37,14 @@ class PasswordLink:
 
 
 def make(username: str) -> PasswordLink:
-    """A code for that account, good for `PASSWORD_LINK_HOURS`."""
+    """Return a new code for that account, valid for `PASSWORD_LINK_HOURS`."""
     code = refs.seal(KIND, username, secrets.token_urlsafe(24))
     expires_at = clock.to_iso(clock.now() + timedelta(hours=settings.PASSWORD_LINK_HOURS))
     return PasswordLink(code, _digest(code), expires_at)
 
 
 def username_of(code: str) -> str:
-    """The account that a code names, without a read; "" for what this console did not make."""
+    """Return the username in a code, without a read; "" for what this console did not seal."""
     try:
         username, _random = refs.unseal(KIND, code.strip(), 2)
     except BadReference:
@@ -54,18 +54,18 @@ def username_of(code: str) -> str:
 
 @sensitive_variables()
 def new_password(password: str) -> list[UpdateAction]:
-    """What gives an account another password, which ends a link to set one."""
+    """Return the update actions that set another password and end a link to set one."""
     return [StaffAccount.password_hash.set(passwords.hash_password(password)), *ending()]
 
 
 def ending() -> list[UpdateAction]:
-    """What makes an account's link work no more."""
+    """Return the update actions that end an account's link."""
     return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]
 
 
 @sensitive_variables()
 def redeem(code: str, password: str) -> StaffAccount:
-    """Set the password of the account that the code names. The code works no second time; all sessions end.
+    """Set the password of the account that the code names. The code cannot be used again; all sessions end.
 
     Raises `Invalid` for a code that does not work (see `REFUSED`) or a password against the rules.
     """

@@ -1,7 +1,7 @@
-"""Passwords: rules, hashing (Argon2) and checking in the same time whether or not there is an account.
+"""Passwords: rules, hashing (Argon2) and checking, in the same time whether or not there is an account.
 
-A hash takes a core and memory on purpose. So that many people signing in at once stall nobody else, a worker makes
-`AT_ONCE` hashes at a time and lets `WAITING` wait for their turn; whoever comes then is told to try again.
+A hash takes a core and memory on purpose. So that many simultaneous sign-ins stall no other requests, a worker
+computes `AT_ONCE` hashes at a time and lets `WAITING` more wait; any others are asked to try again.
 """
 
 import threading
@@ -28,28 +28,28 @@ from console.errors import ConsoleError, Invalid
 from console.staff.codes import new_code
 from console.store.calls import stopped_clock
 
-# Long enough for any passphrase; bounds what hashing one may cost.
+# Long enough for any passphrase; bounds the cost of hashing.
 MAX_LENGTH = 256
-# Of a worker. Together fewer than its threads (docs/operations.md: 8), so that sign-ins never take all of them.
+# Per worker. Together fewer than its threads (docs/operations.md: 8), so that sign-ins never take all of them.
 AT_ONCE, WAITING = 2, 4
-# Nobody waits so long but where the machine itself is overloaded.
+# Reached only if the machine itself is overloaded.
 PATIENCE_SECONDS = 5.0
 _places = threading.BoundedSemaphore(AT_ONCE + WAITING)
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Argon2Hasher(Argon2PasswordHasher):
-    """Argon2id with the least that OWASP's Password Storage Cheat Sheet asks for: 19 MiB, two passes, one lane.
+    """Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
 
     Django's own parameters take 100 MiB and eight lanes for each sign-in. Hashes made with them still verify, and are
-    made anew at the next sign-in.
+    replaced at the next sign-in.
     """
 
     memory_cost, time_cost, parallelism = 19_456, 2, 1
 
 
 class TooManySignIns(ConsoleError):
-    """This worker has as many passwords to check as it takes at once: nothing was checked."""
+    """This worker is already checking as many passwords as it can: nothing was checked."""
 
     status = 429
     title = "Too many people are signing in"
@@ -60,7 +60,7 @@ class TooManySignIns(ConsoleError):
 
 
 def refuse_if_busy() -> None:
-    """Raise `TooManySignIns` where no password would be checked now: before an attempt is counted for nothing."""
+    """Raise `TooManySignIns` if no password could be checked now, before an attempt is counted for nothing."""
     if not _places.acquire(blocking=False):
         raise TooManySignIns
     _places.release()
@@ -86,8 +86,7 @@ def _turn() -> Iterator[None]:
             _places.release()
 
 
-# Guessed sooner than after so many tries by somebody who begins with what people choose. More characters than these
-# zxcvbn does not look at.
+# The minimum of zxcvbn's estimated guesses, and the number of characters that it checks.
 TOO_FEW_GUESSES, LOOKED_AT = 100_000_000, 72
 # Django's own list ends at 20,000.
 COMMON = Path(__file__).with_name("common_passwords.txt.gz")
@@ -95,7 +94,7 @@ COMMON = Path(__file__).with_name("common_passwords.txt.gz")
 
 @cache
 def _validators() -> tuple[tuple[Any, str], ...]:
-    """Django's validators, made once for their lists, with what to say to the person."""
+    """Return Django's validators, with the words for the person. Cached, as they load lists."""
     return (
         (
             UserAttributeSimilarityValidator(("username", "display_name")),
@@ -108,20 +107,19 @@ def _validators() -> tuple[tuple[Any, str], ...]:
 
 
 def _as_user(username: str, display_name: str) -> SimpleNamespace:
-    """A person as Django's validators ask one for attributes and the names of these."""
+    """Return an object with the attributes that Django's validators read from a user."""
     meta = SimpleNamespace(get_field=lambda name: SimpleNamespace(verbose_name=name))
     return SimpleNamespace(username=username, display_name=display_name, _meta=meta)
 
 
 def _normal(password: str) -> str:
-    """One spelling for what keyboards and systems encode differently (an accent as one character or as two)."""
+    """Normalize what keyboards and systems encode differently (an accent as one character or as two)."""
     return unicodedata.normalize("NFKC", password)
 
 
 @sensitive_variables()
 def check_rules(password: str, username: str, display_name: str = "") -> None:
-    """Raise `Invalid`, in words for the person, if the password is too short, too long, too easy to guess, or like the
-    username or name."""
+    """Raise `Invalid`, in words, for a password too short, too long, easy to guess, or like the username or name."""
     password = _normal(password)
     if len(password) < settings.PASSWORD_MIN_LENGTH:
         raise Invalid(f"The password is too short: at least {settings.PASSWORD_MIN_LENGTH} characters.")
@@ -138,22 +136,21 @@ def check_rules(password: str, username: str, display_name: str = "") -> None:
 
 @sensitive_variables()
 def hash_password(password: str) -> str:
-    """The password's hash as stored. Raises `TooManySignIns`."""
+    """Return the password's hash to store. Raises `TooManySignIns`."""
     with _turn():
         return str(make_password(_normal(password)))
 
 
 def unusable() -> str:
-    """What is stored for an account without a password: no password matches it."""
+    """Return the hash to store for an account without a password: no password matches it."""
     return str(make_password(None))
 
 
 @sensitive_variables()
 def verify(password: str, stored_hash: str | None) -> tuple[bool, bool]:
-    """Whether the password is the one of the hash, and whether the hash should be made anew (cost or method changed).
+    """Return whether the password matches the hash, and whether the hash is outdated (cost or method changed).
 
-    None stands for "no such account", waits for its turn like any other and takes as long as a wrong password. Raises
-    `TooManySignIns`.
+    None means "no such account": it waits for its turn and takes as long as a wrong password. Raises `TooManySignIns`.
     """
     with _turn():
         if stored_hash is None or len(password) > MAX_LENGTH:
@@ -163,5 +160,5 @@ def verify(password: str, stored_hash: str | None) -> tuple[bool, bool]:
 
 
 def generate() -> str:
-    """A random password of 4 × 5 characters, about 99 bits, easy to read out."""
+    """Return a random password of 4 × 5 characters, about 99 bits, easy to read out."""
     return new_code(4)

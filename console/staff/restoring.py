@@ -1,4 +1,4 @@
-"""After the table of accounts was restored to an earlier time: the trail says what is missing in it."""
+"""Disabling accounts again from the trail, after their table was restored to an earlier time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from console.trail.models import AuditEntry
 from console.trail.recording import COMMAND_LINE, staff_trail
 
 _MOVES = {Action.STAFF_DISABLED.value: True, Action.STAFF_ENABLED.value: False}
-# Changes of what an account may do, beside these two.
+# Changes of what an account may do.
 _CHANGES = frozenset({Action.STAFF_CHANGED.value, *_MOVES})
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredAccount:
-    """An account that was changed after the time to which it was restored, and whether it is disabled again."""
+    """An account changed after the time it was restored to, and whether it was disabled again."""
 
     username: str
     changes: Sequence[AuditEntry]
@@ -26,9 +26,9 @@ class RestoredAccount:
 
 
 def close_again(since: datetime) -> Iterator[RestoredAccount]:
-    """Disable accounts again that were disabled since then, and sign out all that were changed.
+    """Disable accounts again that were disabled since then, sign out all that were changed, and yield these.
 
-    A session ends by a number in the account, which the restored table has lost count of. Raises the store's errors.
+    The restore reset the epochs that end sessions, so ended ones may be valid again. Raises the store's errors.
     """
     for account in services.list_accounts():
         changes = [each for each in _entries_since(account, since) if each.action_type in _CHANGES]

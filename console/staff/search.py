@@ -1,4 +1,4 @@
-"""What the search box finds among the staff, for who manages them."""
+"""The search box's results among accounts, for people who may manage them."""
 
 from django.urls import reverse
 
@@ -11,7 +11,7 @@ MOST = 10
 
 
 def _account(value: str, staff: Staff) -> SearchFound:
-    """Accounts whose username begins so, within the administrator's scope."""
+    """Find accounts whose username begins with the text, within the administrator's scope."""
     rows = read_page(staff, AccountFilters(prefix=value.lower())).rows
     more = ("There are more: see the list of the staff.",) if len(rows) > MOST else ()
     return SearchFound(

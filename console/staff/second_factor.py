@@ -1,8 +1,8 @@
 """The second factor: one-time codes of an authenticator app (TOTP, RFC 6238), and recovery codes for a lost phone.
 
-The secret is kept sealed (AES-SIV under SECRET_KEY and the environment's name, bound to the account), so that the table
-alone, or another environment's, makes no codes. Recovery codes are kept as hashes. Nothing here opens anything twice:
-each code is used up by a conditional write.
+The secret is stored sealed (AES-SIV under SECRET_KEY and the environment's name, bound to the account), so that the
+table alone, or another environment's, yields no codes. Recovery codes are stored as hashes. No code works twice: a
+conditional write uses it up.
 """
 
 import binascii
@@ -28,11 +28,11 @@ from console.store.calls import ConditionFailed, TransactionRefused
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, staff_trail, write_with_entry
 
-# What `verify` answers; "" for a code that opens nothing.
+# Results of `verify`; "" for an invalid code.
 CODE, RECOVERY_CODE = "code", "recovery code"
-# What authenticator apps agree on without being told: SHA-1, 6 digits, 30 seconds.
+# The defaults of authenticator apps: SHA-1, 6 digits, 30 seconds.
 STEP_SECONDS, DIGITS = 30, 6
-# Clocks differ, and typing takes a while: the code before and the one after are good too.
+# Clocks differ, and typing takes a while: the previous and the next code are valid too.
 STEPS_AROUND = 1
 RECOVERY_CODES = 10
 # 3 × 5 of 31 characters: 74 bits.
@@ -45,29 +45,29 @@ UNREADABLE = (
 
 
 class SecretUnreadable(StoreUnavailable):
-    """The secret cannot be unsealed, as after a change of SECRET_KEY; recovery codes still open."""
+    """The secret cannot be unsealed, as after a change of SECRET_KEY; recovery codes still work."""
 
     def __init__(self) -> None:
         super().__init__(UNREADABLE)
 
 
 def is_on(account: StaffAccount) -> bool:
-    """Whether signing in asks for a code. Anything that is left of a second factor counts: better locked than open."""
+    """Return whether sign-in needs a code. Any remains of a second factor count: better locked than open."""
     return bool(account.totp_secret or account.second_factor_at)
 
 
 def is_required(role: str) -> bool:
-    """Whether people of that role must have a second factor, by the setting."""
+    """Return whether people of that role must have a second factor, by the setting."""
     return settings.REQUIRE_SECOND_FACTOR == ["all"] or role in settings.REQUIRE_SECOND_FACTOR
 
 
 def codes_left(account: StaffAccount) -> int:
-    """How many recovery codes are not used yet."""
+    """Return the number of unused recovery codes."""
     return len(account.recovery_codes or ())
 
 
 def flaw(account: StaffAccount) -> str:
-    """Why a second factor that is on accepts no app's codes, in words; "" where all is well."""
+    """Return why an account's second factor accepts no codes of an app, in words; "" if it does."""
     try:
         if is_on(account):
             _secret_of(account)
@@ -78,10 +78,10 @@ def flaw(account: StaffAccount) -> str:
 
 @sensitive_variables()
 def verify(account: StaffAccount, typed: str) -> str:
-    """Use up a typed code: `CODE`, `RECOVERY_CODE`, or "" if it is wrong or was used before, also at the same moment.
+    """Use up a typed code; return `CODE`, `RECOVERY_CODE`, or "" if it is wrong or was already used, even concurrently.
 
     Spaces and dashes do not matter. Raises `SecretUnreadable`, in words, for a secret that cannot be unsealed, and the
-    store's errors: then the code may be used up, and opened nothing.
+    store's errors: then the code may be used up without effect.
     """
     code = _normal(typed)
     if _is_one_time_code(code):
@@ -92,21 +92,21 @@ def verify(account: StaffAccount, typed: str) -> str:
 
 
 def new_secret() -> str:
-    """A fresh secret: 160 random bits in base32, 32 characters."""
+    """Return a new secret: 160 random bits in base32, 32 characters."""
     return pyotp.random_base32(length=32)
 
 
 @sensitive_variables()
 def sealed_secret(username: str, secret: str) -> str:
-    """The secret as stored."""
+    """Return the secret as stored."""
     return refs.seal_data(_kind(username), secret)
 
 
 @sensitive_variables()
 def seal_again(account: StaffAccount) -> bool:
-    """Seal a secret that an earlier SECRET_KEY sealed with the current one; whether that was needed.
+    """Reseal a secret that was sealed with an earlier SECRET_KEY; return whether that was needed.
 
-    Raises `SecretUnreadable`, `ConditionFailed` where it was changed meanwhile, and the store's errors.
+    Raises `SecretUnreadable`, `ConditionFailed` if it was changed meanwhile, and the store's errors.
     """
     if (fresh := sealed_secret(account.username, _secret_of(account))) == account.totp_secret:
         return False
@@ -118,14 +118,14 @@ def seal_again(account: StaffAccount) -> bool:
 
 @sensitive_variables()
 def matching_step(secret: str, typed: str, at: datetime) -> int | None:
-    """The newest 30-second step around `at` whose code was typed, or None."""
+    """Return the newest 30-second step around `at` whose code was typed, or None."""
     code = _normal(typed)
     if not _is_one_time_code(code):
         return None
     now, totp = clock.to_epoch(at) // STEP_SECONDS, pyotp.TOTP(secret, digits=DIGITS, interval=STEP_SECONDS)
     found = None
     for step in range(now - STEPS_AROUND, now + STEPS_AROUND + 1):
-        # Every step is compared, so that the time taken does not tell which one it was.
+        # Compare every step, so that the time taken does not reveal which one matched.
         if constant_time_compare(totp.generate_otp(step), code):
             found = step
     return found
@@ -133,33 +133,33 @@ def matching_step(secret: str, typed: str, at: datetime) -> int | None:
 
 @sensitive_variables()
 def provisioning_uri(username: str, secret: str, environment: str) -> str:
-    """What the QR code says (`otpauth://totp/…`): the app lists it under the console's and the account's name."""
+    """Return the QR code's URI (`otpauth://totp/…`): the app lists it under the console's and the account's name."""
     totp = pyotp.TOTP(secret, digits=DIGITS, interval=STEP_SECONDS)
     return totp.provisioning_uri(name=username, issuer_name=f"Conversation Console ({environment})")
 
 
 @sensitive_variables()
 def qr_code(uri: str) -> SafeString:
-    """The QR code of a provisioning URI as an inline SVG element, with its white margin: scanners need one."""
+    """Return the QR code of a provisioning URI as an inline SVG, with the white margin that scanners need."""
     code = segno.make_qr(uri, error="m")
     svg = code.svg_inline(border=4, dark="#000", light="#fff", svgclass=None, lineclass=None, omitsize=True)
-    # Shapes and numbers only: nothing of the URI's text is in the markup.
+    # The markup contains shapes and numbers only, none of the URI's text.
     return SafeString(svg)  # nosec B308 B703
 
 
 def new_recovery_codes() -> tuple[str, ...]:
-    """Fresh codes, as people see them: `k7m2p-x9qrt-4hvwd`."""
+    """Return new recovery codes in the form that people see: `k7m2p-x9qrt-4hvwd`."""
     return tuple(new_code(_GROUPS) for _ in range(RECOVERY_CODES))
 
 
 @sensitive_variables()
 def hashed(username: str, codes: Iterable[str]) -> set[str]:
-    """Recovery codes as stored."""
+    """Return recovery codes as stored."""
     return {_digest(username, _normal(code)) for code in codes}
 
 
 def removal() -> list[UpdateAction]:
-    """What takes everything of a second factor off an account."""
+    """Return the update actions that remove a second factor completely."""
     return [
         StaffAccount.totp_secret.remove(),
         StaffAccount.totp_last_step.remove(),
@@ -169,7 +169,7 @@ def removal() -> list[UpdateAction]:
 
 
 def _normal(typed: str) -> str:
-    """A code without what people put around and between: one spelling of digits and letters, no spaces, no dashes."""
+    """Normalize a typed code: no spaces or dashes, lower case, ASCII digits."""
     text = unicodedata.normalize("NFKC", typed[:_MAX_TYPED]).lower()
     kept = (each for each in text if not each.isspace() and unicodedata.category(each) not in ("Pd", "Cf"))
     return "".join(each if each.isascii() else str(unicodedata.decimal(each, each)) for each in kept)
@@ -192,7 +192,7 @@ def _use_code(account: StaffAccount, code: str) -> bool:
     if step is None:
         return False
     actions: list[UpdateAction] = [StaffAccount.totp_last_step.set(step)]
-    # Sealed under a key that is being rotated out: sealed anew with what was just proven to be right.
+    # If the secret is sealed with a key that is being rotated out, reseal it now that a code has proved it correct.
     if account.totp_secret != (fresh := sealed_secret(account.username, secret)):
         actions.append(StaffAccount.totp_secret.set(fresh))
     is_newer = StaffAccount.totp_last_step.does_not_exist() | (StaffAccount.totp_last_step < step)
@@ -207,7 +207,7 @@ def _use_code(account: StaffAccount, code: str) -> bool:
 @sensitive_variables()
 def _use_recovery_code(account: StaffAccount, code: str) -> bool:
     digest = _digest(account.username, code)
-    # A wrong code costs no write. All are compared, whichever matches.
+    # A wrong code costs no write. Compare all, so that the time taken does not reveal which one matched.
     if not sum(constant_time_compare(digest, each) for each in account.recovery_codes or ()):
         return False
     left = codes_left(account) - 1

@@ -1,9 +1,9 @@
-"""Accounts of members of staff: making, changing and disabling them. Each change and its trail entry are one write.
+"""Creating, changing and disabling accounts of staff. Each change and its trail entry are one transaction.
 
-Changes of password, role and scope, and disabling, bump the account's epoch, which ends all its sessions.
+Changes of password, role and scope, and disabling, increment the account's epoch, which ends all its sessions.
 
-Where a function takes an account, that is its username, or the account as somebody read it and was shown: then the
-change happens only if it is still so (`Conflict` otherwise).
+An `account` parameter is a username, or the account as somebody read it: then the change happens only if it has not
+changed since (`Conflict` otherwise).
 """
 
 import logging
@@ -27,13 +27,13 @@ from console.trail.recording import Actor, TrailEntry, build, staff_trail, write
 
 logger = logging.getLogger(__name__)
 
-# Called after an account was disabled with its username and who disabled it, in whose name the apps release what the
-# person holds.
+# Called after an account was disabled, with its username and the actor in whose name the apps release the
+# conversations that the person holds.
 on_disabled: list[Callable[[str, Actor], None]] = []
 
 
 class NotAllReleased(StoreUnavailable):
-    """`account` is disabled, but not everything that it holds could be released: to be repeated."""
+    """`account` is disabled, but not everything it holds could be released: retry."""
 
     def __init__(self, account: StaffAccount) -> None:
         self.account = account
@@ -43,7 +43,7 @@ class NotAllReleased(StoreUnavailable):
 
 
 def list_accounts() -> list[StaffAccount]:
-    """Every account by username, read in a walk over the whole table: for commands, never in a request."""
+    """Return every account, sorted by username, with a Scan of the whole table: for commands, never in a request."""
     return sorted(StaffAccount.scan(consistent_read=True), key=lambda account: str(account.username))
 
 
@@ -58,7 +58,7 @@ def create(
     time_zone: str = "UTC",
     actor: Actor,
 ) -> StaffAccount:
-    """Make an account with a password. Raises `Invalid` for what cannot be and `Conflict` if the username is taken."""
+    """Create an account with a password. Raises `Invalid` for invalid values, `Conflict` if the username is taken."""
     account = _new(username, role, scope, display_name, time_zone)
     passwords.check_rules(password, account.username, account.display_name)
     account.password_hash = passwords.hash_password(password)
@@ -75,7 +75,7 @@ def invite(
     time_zone: str = "UTC",
     actor: Actor,
 ) -> tuple[StaffAccount, str]:
-    """Make an account whose password its owner sets, and the code of the link for it, which is told only now.
+    """Create an account whose owner sets the password; return it and the code of the link, which is shown only once.
 
     Raises as `create`.
     """
@@ -97,10 +97,10 @@ def create_for_company_sign_in(
     actor: Actor,
     also: Callable[[TransactWrite], None] | None = None,
 ) -> StaffAccount:
-    """Make an account that signs in by OpenID Connect only; `subject` ties it to one person of the provider.
+    """Create an account that signs in by OpenID Connect only; `subject` links it to one person of the provider.
 
-    Without `subject` the first sign-in under that username does. `also` adds writes that belong to the same
-    transaction. Raises as `create`.
+    Without `subject`, the first sign-in under that username does. `also` adds writes to the transaction. Raises as
+    `create`.
     """
     account = _new(username, role, scope, display_name, time_zone)
     account.signs_in_with, account.oidc_subject = OPENID_CONNECT, subject or None
@@ -109,7 +109,7 @@ def create_for_company_sign_in(
 
 
 def _new(username: str, role: Role, scope: Iterable[str], display_name: str, time_zone: str) -> StaffAccount:
-    """An account that nobody can sign in to yet, not stored. Raises `Invalid`."""
+    """Return a new account that nobody can sign in to yet, not stored. Raises `Invalid`."""
     name = checked_username(username)
     check_time_zone(time_zone)
     at = clock.to_iso(clock.now())
@@ -152,11 +152,10 @@ def change(
     time_zone: str | None = None,
     actor: Actor,
 ) -> StaffAccount:
-    """Change what is given, in one write with one entry that says before and after (of the name only that it changed).
+    """Change the given attributes in one transaction with one entry, which has old and new values except of the name.
 
-    If role or scope changed, sessions end and a link to set a password stops working: whoever made or got it for the
-    old access must not open the new one with it. Nothing is written where all is so already. Raises `NotFound`,
-    `Invalid`, `Conflict`.
+    If role or scope changed, sessions end and a link to set a password stops working: a link made for the old access
+    must not open the new one. Nothing is written if nothing changes. Raises `NotFound`, `Invalid`, `Conflict`.
     """
     account = _current(account)
     stored = {
@@ -208,19 +207,19 @@ def change_scope(account: str | StaffAccount, scope: Iterable[str], *, actor: Ac
 
 
 def confirm_scope(account: str | StaffAccount, meant: Mapping[str, Iterable[str]], *, actor: Actor) -> StaffAccount:
-    """Say which ids of old entries mean company, tenant, both or neither (`Scope.confirmed`). Raises as `change`."""
+    """Set whether ids of old entries mean company, tenant, both or neither (`Scope.confirmed`). Raises as `change`."""
     account = _current(account)
     return change(account, scope=Scope.of(account.scope or []).confirmed(meant).stored(), actor=actor)
 
 
 def change_time_zone(account: str | StaffAccount, time_zone: str, *, actor: Actor) -> StaffAccount:
-    """Set the zone in which the person sees times; sessions go on. Raises as `change`."""
+    """Set the person's time zone; sessions continue. Raises as `change`."""
     return change(account, time_zone=time_zone, actor=actor)
 
 
 @sensitive_variables()
 def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) -> StaffAccount:
-    """Set a new password; all sessions end, and links to set one. Raises `NotFound`, `Invalid`, `Conflict`."""
+    """Set a new password; all sessions and password links end. Raises `NotFound`, `Invalid`, `Conflict`."""
     account = _current(account)
     _check_has_password(account)
     passwords.check_rules(password, account.username, account.display_name or "")
@@ -228,9 +227,9 @@ def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) 
 
 
 def issue_password_link(account: str | StaffAccount, *, actor: Actor) -> tuple[StaffAccount, str]:
-    """Void the password and make the code of a link to set another one, which is told only now; all sessions end.
+    """Void the password; return the account and the code of a link to set another one, which is shown only once.
 
-    An earlier link stops working. Raises `NotFound`, `Invalid`, `Conflict`.
+    All sessions end, and an earlier link stops working. Raises `NotFound`, `Invalid`, `Conflict`.
     """
     account = _current(account)
     _check_has_password(account)
@@ -244,7 +243,7 @@ def issue_password_link(account: str | StaffAccount, *, actor: Actor) -> tuple[S
 
 
 def remove_second_factor(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
-    """Let the person sign in with the password alone, as after a lost phone; all sessions end.
+    """Remove the second factor, such as after a lost phone; all sessions end.
 
     Raises `NotFound`, `Conflict`.
     """
@@ -255,7 +254,7 @@ def remove_second_factor(account: str | StaffAccount, *, actor: Actor) -> StaffA
 
 
 def disable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
-    """Disable an account: its sessions end, what the person holds is released. Again is harmless and releases anew.
+    """Disable an account: its sessions end and what it holds is released. Repeating it only releases again.
 
     Raises `NotFound`, `Conflict`, and `NotAllReleased`.
     """
@@ -271,7 +270,7 @@ def disable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
 
 
 def enable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
-    """Let a disabled account sign in again, with the password it had. Raises `NotFound`, `Conflict`."""
+    """Enable a disabled account, with the password it had. Raises `NotFound`, `Conflict`."""
     account = _current(account)
     if not account.disabled:
         return account
@@ -287,7 +286,7 @@ def end_sessions(account: str | StaffAccount, *, actor: Actor) -> None:
 
 
 def end_session(account: str | StaffAccount, session_id: str, *, actor: Actor) -> None:
-    """Sign an account out of one browser. Raises `NotFound`, in words, if that session is over."""
+    """Sign an account out of one browser. Raises `NotFound`, in words, if that session has ended."""
     account = _current(account)
     entry = TrailEntry(staff_trail(account.username), Action.SESSION_ENDED, actor)
     sessions.end_of(account.username, session_id, build(entry, clock.now()))

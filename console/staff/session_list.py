@@ -1,4 +1,4 @@
-"""The sessions of an account as records for its page: one's own, and the staff's."""
+"""The sessions of an account as records, for people's own pages and for administrators."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from console.staff import sessions
 from console.staff.models import StaffAccount, StaffSession
 
 KIND = "staff-session"
-# What a form sends instead of a reference: all of them (one's own page: all others).
+# Sent by a form instead of a reference: all sessions (on people's own page: all others).
 ALL = "all"
 UNKNOWN_BROWSER = "Unknown browser"
 
@@ -35,21 +35,21 @@ class SessionList:
 
     @property
     def others(self) -> int:
-        """How many are not the one that asks."""
+        """The number of sessions other than this browser's."""
         return sum(not row.is_current for row in self.rows)
 
 
 def rows(account: StaffAccount, current_session_id: str = "") -> tuple[SessionRow, ...]:
-    """The account's running sessions, the one that asks first, then the newest. At most `sessions.SESSIONS_READ`.
+    """Return the account's valid sessions, this browser's first, then the newest. At most `sessions.SESSIONS_READ`.
 
-    Raises `TableMissing` where the index is not there yet, and the store's errors.
+    Raises `TableMissing` without the index, and the store's errors.
     """
     found = [_row(each, current_session_id) for each in sessions.running(account)]
     return tuple(sorted(found, key=lambda row: not row.is_current))
 
 
 def load(account: StaffAccount, current_session_id: str = "") -> SessionList:
-    """As `rows`; what keeps them from being listed becomes a notice, so that the rest of the page is shown."""
+    """Return `rows` as a list; an error becomes a notice, so that the rest of the page is shown."""
     try:
         found = rows(account, current_session_id)
     except TableMissing:
@@ -62,7 +62,7 @@ def load(account: StaffAccount, current_session_id: str = "") -> SessionList:
 
 
 def session_id_of(username: str, reference: str) -> str:
-    """The session that a form names. Raises `NotFound` for junk and for another account's."""
+    """Return the session that a form names. Raises `NotFound` for an invalid reference or another account's."""
     try:
         owner, session_id = refs.unseal(KIND, reference, 2)
     except BadReference as error:

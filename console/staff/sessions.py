@@ -1,8 +1,8 @@
-"""Who is signed in: sessions as rows in DynamoDB, checked together with the account on every request.
+"""Sessions as items in DynamoDB, checked together with the account on every request.
 
-The cookie's token is sealed and holds the username and a random part; the table holds only the token's SHA-256. The
-username in it lets account and session be read at once, in one strongly consistent BatchGetItem, so that sign-out, a
-change of password, role or scope, and disabling end a session with the next request.
+The cookie's token is sealed and contains the username and a random part; the table stores only the token's SHA-256.
+The username lets account and session be read together, in one strongly consistent BatchGetItem, so that sign-out, a
+change of password, role or scope, and disabling take effect with the next request.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ from console.trail.recording import write_with_entry
 
 logger = logging.getLogger(__name__)
 
-# How exact `last_seen_at` is: one small write per person and five minutes, not one per request.
+# The precision of `last_seen_at`: one small write per session and five minutes, not one per request.
 TOUCH_EVERY = timedelta(minutes=5)
 MAX_TOKEN_LENGTH = 400
-# Nobody is signed in at more browsers; the list of sessions is one read.
+# More than anybody has, so that the list of sessions is one read.
 SESSIONS_READ = 100
-# How somebody signed in (`StaffSession.method`).
+# Ways to sign in (`StaffSession.method`).
 PASSWORD = "password"  # not a password, the name of a way  # noqa: S105  # nosec B105
 PASSWORD_AND_CODE = "password and code"  # noqa: S105  # nosec B105
 PASSWORD_AND_RECOVERY_CODE = "password and recovery code"  # noqa: S105  # nosec B105
@@ -47,19 +47,19 @@ Model = TypeVar("Model", bound=StoreModel)
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """What a browser's token stands for: its session's key and the username that the token names."""
+    """The content of a browser's token: its session's key and the username."""
 
     username: str
     session_id: str
 
 
 def token_of(cookies: Mapping[str, str]) -> str:
-    """The token among the cookies that a browser sent, or the empty string."""
+    """Return the token among a request's cookies; "" if there is none."""
     return cookies.get(settings.SESSION_COOKIE_NAME, "")
 
 
 def read_token(token: str) -> Visitor | None:
-    """The visitor of a cookie's token, without a read; None for one that this console did not make."""
+    """Return the visitor of a cookie's token, without a read; None for one that this console did not seal."""
     if not token or len(token) > MAX_TOKEN_LENGTH:
         return None
     try:
@@ -70,7 +70,7 @@ def read_token(token: str) -> Visitor | None:
 
 
 def prepare(username: str, epoch: int, *, user_agent: str = "", method: str = PASSWORD) -> tuple[str, StaffSession]:
-    """A session of that epoch, not yet stored, and its token for the cookie."""
+    """Return the token for the cookie, and a session of that epoch, not yet stored."""
     token = refs.seal("session", username, secrets.token_urlsafe(32))
     moment = clock.now()
     session = StaffSession(
@@ -94,10 +94,10 @@ def start(
     previous_token: str = "",
     method: str = PASSWORD,
 ) -> str:
-    """Begin a session and return its token for the cookie.
+    """Start a session and return its token for the cookie.
 
-    One transaction: the session, its trail entry, and the end of the session that the browser had before. The session
-    bears the epoch of `account` as it was when the password was checked, so that a change since then ends it.
+    One transaction: the session, its trail entry, and the end of the browser's previous session. The session has the
+    epoch that `account` had when the password was checked, so that a change since then ends it.
     """
     token, session = prepare(account.username, int(account.epoch), user_agent=user_agent, method=method)
     session.lacks_second_factor = (method == PASSWORD and second_factor.is_required(account.role)) or None
@@ -113,12 +113,12 @@ def start(
 
 
 def end(session_id: str, entry: AuditEntry) -> None:
-    """End one session, together with its trail entry: copies of its cookie are worth nothing from now on."""
+    """End one session, together with its trail entry; copies of its cookie stop working too."""
     write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id)))
 
 
 def end_of(username: str, session_id: str, entry: AuditEntry) -> None:
-    """End one session of that account, with its trail entry. Raises `NotFound` if it is over or somebody else's."""
+    """End one session of that account, with its trail entry. Raises `NotFound` if it has ended or is another's."""
     is_theirs = StaffSession.username == username
     try:
         write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id), condition=is_theirs))
@@ -127,9 +127,9 @@ def end_of(username: str, session_id: str, entry: AuditEntry) -> None:
 
 
 def running(account: StaffAccount) -> tuple[StaffSession, ...]:
-    """The account's sessions that still hold, newest first: one Query of at most `SESSIONS_READ`.
+    """Return the account's valid sessions, newest first: one Query of at most `SESSIONS_READ`.
 
-    Raises `TableMissing` where the index is not there yet.
+    Raises `TableMissing` without the index.
     """
     if not index_ready("STAFF_SESSIONS", UsernameIndex.Meta.index_name):
         raise TableMissing("STAFF_SESSIONS")
@@ -146,10 +146,10 @@ def end_all(username: str, entry: AuditEntry) -> None:
 
 
 def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | None:
-    """Who sends this token: one BatchGetItem, and at most every five minutes a write of when they were last seen.
+    """Return the person who sends this token; None if the session has ended or never existed.
 
-    None when the session is over or never was. `is_activity` is False for what a page asks by itself (polling): that
-    does not keep a session alive. Raises `StoreUnavailable` or `Throttled` when account and session could not be read.
+    One BatchGetItem, and at most every five minutes a write of `last_seen_at`. `is_activity` is False for polling,
+    which does not keep a session alive. Raises `StoreUnavailable` or `Throttled` if they could not be read.
     """
     visitor = read_token(token)
     if visitor is None:
@@ -166,7 +166,7 @@ def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | Non
 
 
 def is_valid(account: StaffAccount, session: StaffSession, at: datetime) -> bool:
-    """Whether a session holds at that instant: same person, same epoch, enabled, within both limits."""
+    """Return whether a session is valid at that instant: same person, same epoch, enabled, within both limits."""
     created, seen = clock.parse_instant(session.created_at), clock.parse_instant(session.last_seen_at)
     return (
         session.username == account.username
@@ -189,12 +189,12 @@ def _touch(session: StaffSession, at: datetime) -> None:
             actions=[StaffSession.last_seen_at.set(clock.to_iso(at))], condition=StaffSession.session_id.exists()
         )
     except ConsoleError as error:
-        # The request itself was answered for; the next one tries again. A session that just ended stays ended.
+        # The request itself succeeds; the next one tries again. The condition keeps an ended session ended.
         logger.warning("Could not note when a session was last seen: %s", type(error).__name__)
 
 
 def _read(visitor: Visitor) -> tuple[StaffAccount | None, StaffSession | None]:
-    """Account and session in one strongly consistent BatchGetItem; what DynamoDB put off is asked for once more."""
+    """Read account and session in one strongly consistent BatchGetItem; unprocessed keys are retried once."""
     keys = {
         StaffAccount.Meta.table_name: {"username": {"S": visitor.username}},
         StaffSession.Meta.table_name: {"session_id": {"S": visitor.session_id}},

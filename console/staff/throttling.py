@@ -1,14 +1,14 @@
-"""How often somebody may try to sign in: counted before anything secret is checked, so that no guess slips through.
+"""Rate limits for signing in: attempts are counted before any secret is checked, so that no guess slips through.
 
-Attempts are counted by what was typed as a name (of an account or not), by network address, and, for a browser that
-signed in under that name before, by browser instead: so neither guesses at a name nor neighbours behind its address
-keep its owner out. All such browsers of a name share a further count.
+Attempts are counted by the typed name (of an account or not) and by network address; for a browser that signed in
+under that name before, by browser instead, so that neither guesses at a name nor neighbours behind its address keep
+its owner out. All such browsers of a name share a further count.
 
 A count is one number in the console's table: the instant until which the attempts so far are paid for (GCRA). Each
-attempt pays `QUARTER / limit` on; nobody may be paid for further ahead than a quarter of an hour. So `limit` attempts
-go through at once, and from then on one after each such pause: unlike windows of the clock there is no border at which
-the allowance comes back at once, and who is refused waits for minutes, not for the window's end. Refused attempts are
-not counted, so they cannot prolong that. One conditional write decides, so parallel attempts cannot overrun it.
+attempt advances it by `period / limit`, to at most `period` from now (a quarter of an hour for sign-ins). So `limit`
+attempts pass in a burst, and then one after each such pause: unlike with fixed windows, the allowance never comes back
+all in one go, and people who are refused wait for minutes, not for the window's end. Refused attempts are not counted,
+so they cannot prolong that. Conditional writes decide, so parallel attempts cannot overrun the limit.
 """
 
 import logging
@@ -30,15 +30,15 @@ logger = logging.getLogger(__name__)
 
 QUARTER = timedelta(minutes=15)
 SORT_KEY = "SIGN-IN"
-# Rounds of one decision: only attempts at the very same moment need more than the first.
+# Rounds of one decision: only concurrent attempts need more than the first.
 _ROUNDS = 4
-# All known browsers of a name together have so many times the attempts of one: whoever once knew the password can have
-# made any number of browsers known.
+# All known browsers of a name together have this many times the attempts of one: anyone who once knew the password can
+# have registered any number of browsers.
 KNOWN_BROWSERS = 3
 
 
 class TooManyAttempts(ConsoleError):
-    """Refused for now; `seconds` says for how long, and the error's text says so in words, after `said`."""
+    """Refused for `seconds`, which the error's text says in words, after `said`."""
 
     status = 429
     title = "Too many attempts"
@@ -52,7 +52,7 @@ class TooManyAttempts(ConsoleError):
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Whose attempts are counted, and how many of them go through at once and in a period."""
+    """A counter: whose attempts it counts, and how many may pass in a burst and in each period."""
 
     kind: str
     value: str
@@ -61,32 +61,32 @@ class _Count:
 
     @property
     def key(self) -> dict[str, Any]:
-        """Where it is kept. Names (people type passwords there) and addresses are never stored, only keyed digests."""
+        """The item's key, a keyed digest: names (people type passwords there) and addresses are never stored."""
         digest = salted_hmac(f"console.staff.throttling.{self.kind}", self.value, algorithm="sha256").digest()
         return {"pk": {"S": f"THROTTLE#{self.kind}#{as_letters(digest[:16])}"}, "sk": {"S": SORT_KEY}}
 
     @property
     def cost(self) -> int:
-        """What one attempt pays on, in milliseconds."""
+        """By how much one attempt advances the count, in milliseconds."""
         return _ms(self.period) // max(1, self.limit)
 
 
 def count(name: str, address: str, *, browser: str = "") -> None:
     """Count one attempt for a name as typed ("" for none) and a network address. Call it before checking any secret.
 
-    `browser` is what `console.staff.devices.known` says of the browser for that name. Raises `TooManyAttempts`, and the
-    store's errors: then nothing may be checked either.
+    `browser` is the result of `console.staff.devices.known` for that name. Raises `TooManyAttempts`, and the store's
+    errors: then nothing may be checked either.
     """
-    # The address first: who is refused for it does not use up what the name's owner may try.
+    # The address first: attempts refused for it do not use up those of the name's owner.
     for each in _counts(name, address, browser):
         _take(each)
 
 
 def count_use(kind: str, username: str, limit: int, period: timedelta, said: str) -> None:
-    """Count one use of what each person may do `limit` times at once, and then once in each such part of the period.
+    """Count one use of something that each person may do `limit` times in a burst, and then once per `period / limit`.
 
     `kind` names it in the plural. Raises `TooManyAttempts`, whose text begins with `said`, and the store's errors: then
-    it may not be done either.
+    it must not be done either.
     """
     try:
         _take(_Count(kind, username, limit, period))
@@ -95,10 +95,10 @@ def count_use(kind: str, username: str, limit: int, period: timedelta, said: str
 
 
 def forgive(name: str, address: str, *, browser: str = "") -> None:
-    """After success: forget the name's (or the known browser's) attempts, and take this one back from what is shared:
-    the address, or all known browsers of the name.
+    """After success, clear the name's (or known browser's) count, and take this attempt back from the shared one.
 
-    Never raises: the attempts stay counted for a while then, which only makes the next refusal come sooner.
+    The shared count is that of the address, or of all known browsers of the name. Never raises the store's errors:
+    attempts that stay counted only make the next refusal come sooner.
     """
     try:
         counts = _counts(name, address, browser)
@@ -107,7 +107,7 @@ def forgive(name: str, address: str, *, browser: str = "") -> None:
         logger.warning("Attempts to sign in could not be forgiven: %s", type(error).__name__)
 
 
-# Counts to which others than this name or browser add: a success forgives only its own attempt there.
+# Counts shared with other names or browsers: a success takes back only its own attempt.
 _SHARED = frozenset({"address", "known"})
 
 
@@ -121,10 +121,10 @@ def _counts(name: str, address: str, browser: str) -> list[_Count]:
 
 
 def _take(counted: _Count) -> None:
-    """Pay for one attempt, or raise `TooManyAttempts`. Either write is conditional on what the other one needs."""
+    """Pay for one attempt, or raise `TooManyAttempts`. One write restarts an idle count, one advances a running one."""
     for _round in range(_ROUNDS):
         now, cost = _ms_now(), counted.cost
-        latest = now + _ms(counted.period) - cost  # whoever is paid for beyond this has no attempt left
+        latest = now + _ms(counted.period) - cost  # a count beyond this has no attempt left
         idle, running = "attribute_not_exists(paid_until) OR paid_until < :now", "paid_until BETWEEN :now AND :latest"
         try:
             return _pay(counted, ":first", idle, now=now, first=now + cost)
@@ -135,7 +135,7 @@ def _take(counted: _Count) -> None:
         try:
             return _pay(counted, "paid_until + :cost", running, now=now, cost=cost, latest=latest)
         except ConditionFailed:
-            continue  # other attempts of this moment used it up, or a success forgave it
+            continue  # a concurrent attempt used it up, or a success cleared it
     raise Throttled("Too many attempts at the same moment. Try again.")
 
 
@@ -165,7 +165,7 @@ def _give_back(counted: _Count) -> None:
             ReturnConsumedCapacity="TOTAL",
         )
     except ConditionFailed:
-        return  # long paid
+        return  # already in the past
 
 
 def _forget(counted: _Count) -> None:
@@ -173,7 +173,7 @@ def _forget(counted: _Count) -> None:
 
 
 def _paid_until(refused: ConditionFailed) -> int:
-    """The count that made a write fail, in epoch milliseconds; 0 where there is none."""
+    """Return the count that made a write fail, in epoch milliseconds; 0 if there is none."""
     return int((refused.item or {}).get("paid_until", {}).get("N", 0))
 
 

@@ -1,4 +1,4 @@
-"""Routes of signing in and out, of one's own account, and of the staff."""
+"""Routes for signing in and out, people's own account, and the list of staff."""
 
 from django.urls import path
 

@@ -7,15 +7,15 @@ from console.staff import sessions
 
 
 def is_configured() -> bool:
-    """Whether this console offers the company's own sign-in at all."""
+    """Return whether this console offers the company's own sign-in."""
     return bool(settings.OIDC_ISSUER)
 
 
 def label() -> str:
-    """What the button says after "Sign in with"."""
+    """Return the provider's name, as in "Sign in with …"."""
     return str(settings.OIDC_NAME)
 
 
 def sign_out_destination(method: str) -> str:
-    """The page to go on to after the sign-out of a session that began that way (`StaffSession.method`); "" for none."""
+    """Return the page to redirect to after signing out of a session with that `StaffSession.method`; "" for none."""
     return reverse("oidc-sign-out") if method == sessions.COMPANY_SIGN_IN and is_configured() else ""

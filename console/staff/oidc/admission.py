@@ -1,8 +1,8 @@
-"""Which account somebody of the identity provider gets, and that it is as the claims say.
+"""Finding or creating the account of a person from the identity provider, and updating it from the claims.
 
-Who somebody is, is the provider's `sub`; an item beside the account (`OIDC#<subject>`) leads from it to the username,
-written together with the account. So a name that changes at the provider changes nothing here, and nobody gets an
-account by bearing its name: an account with a password, or of another subject, is never tied to anybody.
+The provider's `sub` identifies a person; an item (`OIDC#<subject>`) maps it to the username and is written together
+with the account. So a renamed person keeps their account, and a name alone opens none: an account with a password, or
+of another subject, is never linked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,9 +24,9 @@ from console.store.models import StoreModel, TableMeta
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, staff_trail
 
-# Whose word it is when an account is made or changed by what the provider says of a person.
+# The actor of changes that follow from the provider's claims.
 PROVIDER = Actor("company sign-in", "service")
-# Rounds against somebody else's change at the same moment, such as a second window signing in.
+# Attempts in case of a concurrent change, such as a second window signing in.
 ROUNDS = 3
 
 NAME_TAKEN = (
@@ -48,7 +48,7 @@ LAST_ADMIN = (
 
 
 class SubjectLink(StoreModel):
-    """Which account a person of the provider has. Written with the account and never changed."""
+    """The account of a person of the provider. Written with the account and never changed."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -60,15 +60,15 @@ class SubjectLink(StoreModel):
 
 
 def admit(subject: str, claims: Mapping[str, Any], configuration: Configuration) -> StaffAccount:
-    """The account that the person signs in to, as the claims say it is to be. Raises `NotAdmitted`, in words.
+    """Return the person's account, updated from the claims. Raises `NotAdmitted`, in words.
 
-    Who has an account and is refused for what the claims say is signed out everywhere.
+    A person who has an account and is refused because of the claims is signed out everywhere.
     """
     for _round in range(ROUNDS - 1):
         try:
             return _admit(subject, claims, configuration)
         except Conflict:
-            continue  # look again at how things stand now
+            continue  # read everything again
     return _admit(subject, claims, configuration)
 
 
@@ -91,7 +91,7 @@ def _admit(subject: str, claims: Mapping[str, Any], configuration: Configuration
 
 
 def _linked(subject: str) -> StaffAccount | None:
-    """The account that the person has already, or None. Raises `NotAdmitted` where the link leads astray."""
+    """Return the account linked to the person, or None. Raises `NotAdmitted` if the link does not fit the account."""
     try:
         link = SubjectLink.get(f"OIDC#{subject}", "ACCOUNT", consistent_read=True)
     except NotFound:
@@ -103,7 +103,7 @@ def _linked(subject: str) -> StaffAccount | None:
 
 
 def _first_time(subject: str, person: Person) -> StaffAccount:
-    """The account that was prepared for the person, tied to them now, or a new one where the claims give a role."""
+    """Link the account prepared for the person and return it, or create one if the claims give a role."""
     if not person.username:
         raise NotAdmitted("no name that can be a username", NO_USERNAME)
     account = accounts.find(person.username)
@@ -115,7 +115,7 @@ def _first_time(subject: str, person: Person) -> StaffAccount:
         raise NotAdmitted("username of another account", NAME_TAKEN)
     if account.disabled:
         raise NotAdmitted("disabled account")
-    # The account changes its epoch, so that of two people who bear the name only one can win.
+    # The change increments the epoch, so of two people with that name only one can win.
     return accounts.apply(
         account,
         [StaffAccount.oidc_subject.set(subject)],
@@ -149,7 +149,7 @@ def _link(writes: TransactWrite, subject: str, username: str) -> None:
 
 
 def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
-    """The account with role and scope of the claims, where they decide; a change ends its sessions."""
+    """Return the account with the claims' role and scope, if they decide them; a change ends its sessions."""
     if account.disabled:
         raise NotAdmitted("disabled account")
     scope = None if person.scope is None else _as_meant(person.scope, Scope.of(account.scope or []))
@@ -160,9 +160,9 @@ def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
 
 
 def _as_meant(claimed: Iterable[str], stored: Scope) -> list[str]:
-    """The claimed scope, where an id alone means what the account's scope says of that id already.
+    """Return the claimed scope, in which an id without its kind means the entries of that id already stored.
 
-    An id that says not what it is of never opens anything new: raises `NotAdmitted`.
+    Such an id never grants anything new: raises `NotAdmitted` if no stored entry has it.
     """
     known = stored.stored()
     entries: list[str] = []

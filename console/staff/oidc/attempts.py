@@ -1,7 +1,7 @@
-"""One attempt to sign in, from the start to the return: what the browser carries in a sealed cookie meanwhile.
+"""One attempt to sign in, stored in a sealed cookie of the browser from the start to the return.
 
-`state` ties the provider's answer to this browser, `nonce` the ID token to this attempt, and the PKCE verifier the
-code to whoever began. The cookie is deleted at the return, whatever comes of it.
+`state` binds the provider's answer to this browser, `nonce` the ID token to this attempt, and the PKCE verifier the
+code to its initiator. The cookie is deleted at the return, whatever the outcome.
 """
 
 import secrets
@@ -16,13 +16,13 @@ from console.staff.oidc.refusals import ReturnUnusable
 
 KIND = "company-sign-in"
 LIFETIME = timedelta(minutes=10)
-# Browsers keep no cookie of more than 4,096 bytes; a longer destination is forgone.
+# Browsers drop cookies of more than 4,096 bytes; a longer destination is dropped instead.
 MAX_DESTINATION_BYTES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What only the console and the browser that began know; `destination` is where to go on to, "" for home."""
+    """The values known only to the console and the browser; `destination` is where to redirect to, "" for home."""
 
     issuer: str
     state: str = field(repr=False)
@@ -32,13 +32,13 @@ class Attempt:
     began_at: int
 
     def sealed(self) -> str:
-        """As the cookie holds it."""
+        """Return the cookie's value."""
         parts = (self.issuer, self.state, self.nonce, self.verifier, self.destination, str(self.began_at))
         return refs.seal(KIND, *parts)
 
 
 def begin(issuer: str, destination: str) -> Attempt:
-    """A fresh attempt with that provider."""
+    """Return a new attempt with that provider."""
     return Attempt(
         issuer=issuer,
         state=secrets.token_urlsafe(32),
@@ -50,7 +50,7 @@ def begin(issuer: str, destination: str) -> Attempt:
 
 
 def resume(cookie: str, issuer: str, state: str) -> Attempt:
-    """The attempt that an answer with that `state` belongs to. Raises `ReturnUnusable`."""
+    """Return the attempt that an answer with that `state` belongs to. Raises `ReturnUnusable`."""
     attempt = _read(cookie)
     if attempt is None:
         raise ReturnUnusable("no sign-in under way in this browser")
@@ -64,7 +64,7 @@ def resume(cookie: str, issuer: str, state: str) -> Attempt:
 
 
 def destination_of(cookie: str) -> str:
-    """Where the attempt was to lead, to start it again; "" without one."""
+    """Return the attempt's destination, for starting it again; "" without one."""
     attempt = _read(cookie)
     return attempt.destination if attempt is not None else ""
 

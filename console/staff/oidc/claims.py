@@ -1,4 +1,4 @@
-"""What checked claims mean here: who comes, with which role and scope. Email addresses are looked at, never kept."""
+"""The person, role and scope that verified claims give. Email addresses are checked, never stored."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from console.staff.checks import checked_display_name, checked_scope
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
 
-# More groups or ids than any person has.
+# Far more groups or ids than any person has.
 MAX_VALUES = 2_000
 
 NOT_VERIFIED = (
@@ -29,10 +29,10 @@ BAD_SCOPE = (
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom the provider signed in and whom the claims let in.
+    """A person whom the provider signed in and whose claims allow access.
 
-    `username` is "" where the claim is no username. `role` and `scope` are None where administrators give them. `scope`
-    may have ids alone, which say not what they are of.
+    `username` is "" if the claim is not a valid one. `role` and `scope` are None if administrators assign them. `scope`
+    may contain ids without their kind.
     """
 
     username: str = field(repr=False)
@@ -43,12 +43,12 @@ class Person:
 
 
 def subject(claims: Mapping[str, Any], configuration: Configuration) -> str:
-    """Who somebody is, for good: SHA-256 in hex of issuer and `sub`. Names and addresses change hands."""
+    """Return a person's permanent identifier: SHA-256 in hex of issuer and `sub`. Names and addresses change hands."""
     return hashlib.sha256(f"{configuration.issuer}|{claims['sub']}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def person(claims: Mapping[str, Any], configuration: Configuration) -> Person:
-    """Who the claims speak of. Raises `NotAdmitted` for a wrong domain, no role, and a scope that cannot be read."""
+    """Return the person of the claims. Raises `NotAdmitted` for a wrong domain, no role, or an unreadable scope."""
     if configuration.domains and _verified_domain(claims) not in configuration.domains:
         raise NotAdmitted("no verified address of an allowed domain", NOT_VERIFIED)
     return Person(
@@ -61,7 +61,7 @@ def person(claims: Mapping[str, Any], configuration: Configuration) -> Person:
 
 
 def has_second_factor(claims: Mapping[str, Any], configuration: Configuration) -> bool:
-    """Whether the provider says that it asked for a second factor; True where the settings do not say how it would."""
+    """Return whether the claims show a second factor; True if the settings name no values to check for."""
     methods, context = claims.get("amr"), claims.get("acr")
     known = configuration.second_factor_amr, configuration.second_factor_acr
     if not any(known):
@@ -71,7 +71,7 @@ def has_second_factor(claims: Mapping[str, Any], configuration: Configuration) -
 
 
 def value_at(claims: Mapping[str, Any], name: str) -> Any:
-    """A claim by its name, or by a path with dots such as `realm_access.roles`; None where there is none."""
+    """Return a claim by its name, or by a dotted path such as `realm_access.roles`; None if absent."""
     if name in claims:
         return claims[name]
     value: Any = claims
@@ -87,8 +87,8 @@ def _verified_domain(claims: Mapping[str, Any]) -> str:
 
 
 def domain_of(address: Any) -> str:
-    """The domain of an email address in lower case; "" for what is none or not plain ASCII."""
-    # Some letters outside ASCII become ASCII in lower case.
+    """Return the domain of an email address in lower case; "" for anything else, or outside printable ASCII."""
+    # Lower-casing turns some non-ASCII letters into ASCII.
     if not isinstance(address, str) or not address.isascii() or not address.isprintable():
         return ""
     local, at, domain = address.partition("@")
@@ -96,14 +96,14 @@ def domain_of(address: Any) -> str:
 
 
 def _username(claims: Mapping[str, Any], configuration: Configuration) -> str:
-    """The claim as a username, of an address its local part; "" if it cannot be one or its owner is not certain."""
+    """Return the claim as a username, of an address its local part; "" if it is invalid or not verified."""
     name = value_at(claims, configuration.username_claim)
     if not isinstance(name, str) or not name.isascii():
         return ""
     if configuration.username_claim == "email" and not _verified_domain(claims):
         return ""
     if "@" in name:
-        # `boss@` of any domain is not our boss: an address is a username only where the domains are named.
+        # `boss@` of another domain is not our boss: use addresses only of the configured domains.
         if domain_of(name) not in configuration.domains:
             return ""
         name = name.partition("@")[0]
@@ -112,7 +112,7 @@ def _username(claims: Mapping[str, Any], configuration: Configuration) -> str:
 
 def _display_name(claims: Mapping[str, Any]) -> str:
     name = claims.get("name")
-    # Some providers give the address for a name.
+    # Some providers send the address as the name.
     if not isinstance(name, str) or "@" in name:
         return ""
     try:
@@ -127,11 +127,11 @@ def _time_zone(claims: Mapping[str, Any]) -> str:
 
 
 def _role(claims: Mapping[str, Any], configuration: Configuration) -> Role | None:
-    """The role of the first name in the settings that the person has: who runs the console says which counts."""
+    """Return the role of the first name in the settings that the person has; the settings' order decides."""
     if not configuration.role_claim:
         return None
     found = value_at(claims, configuration.role_claim)
-    # A text is the name of one group, which may well have blanks in it.
+    # A text is the name of one group, which may contain spaces.
     names = {each for each in ([found] if isinstance(found, str) else _values(found)) if isinstance(each, str)}
     for name, role in configuration.roles.items():
         if name in names:
@@ -140,7 +140,7 @@ def _role(claims: Mapping[str, Any], configuration: Configuration) -> Role | Non
 
 
 def _scope(claims: Mapping[str, Any], configuration: Configuration) -> list[str] | None:
-    """Entries of a scope, or ids alone, which `admission` gives a meaning; no claim means nothing in scope."""
+    """Return entries of a scope, or ids without kind, which `admission` resolves; a missing claim is an empty scope."""
     if not configuration.scope_claim:
         return None
     found = value_at(claims, configuration.scope_claim)
@@ -155,7 +155,7 @@ def _scope(claims: Mapping[str, Any], configuration: Configuration) -> list[str]
 
 
 def _values(claim: Any) -> list[Any]:
-    """A list as it is, or the parts of a text between spaces and commas."""
+    """Return a list as it is, or a text split at spaces and commas."""
     if isinstance(claim, str):
         return [part for part in re.split(r"[\s,]+", claim) if part][:MAX_VALUES]
     return claim[:MAX_VALUES] if isinstance(claim, list) else []

@@ -1,4 +1,4 @@
-"""The settings of the company's own sign-in, and what is wrong with them."""
+"""The settings of the company's own sign-in, and checks of them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,9 @@ _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One identity provider, and what its claims mean here.
+    """One identity provider, and how its claims map to accounts.
 
-    `roles` maps names of the role claim to roles; the first that a person has counts. An empty `role_claim` or
+    `roles` maps values of the role claim to roles; the first that a person has counts. An empty `role_claim` or
     `scope_claim` leaves role or scope to the administrators.
     """
 
@@ -36,12 +36,12 @@ class Configuration:
 
     @property
     def is_on_loopback(self) -> bool:
-        """Whether the provider runs on this very machine, as in tests: only then may it do without TLS."""
+        """Whether the provider runs on this machine, as in tests: only then may it work without TLS."""
         return urlsplit(self.issuer).hostname in LOOPBACK
 
 
 def current() -> Configuration:
-    """The configuration as the settings have it."""
+    """Return the configuration from the settings."""
     known = {role.value: role for role in Role}
     return Configuration(
         issuer=settings.OIDC_ISSUER,
@@ -59,12 +59,12 @@ def current() -> Configuration:
 
 
 def is_safe_url(url: object, *, loopback: bool) -> bool:
-    """Whether an address of the provider may be used: https; with `loopback` also http on this machine."""
+    """Return whether a URL of the provider may be used: https; with `loopback` also http on this machine."""
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return False
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 raises for a port that is none
+        parts.port  # noqa: B018 raises for an invalid port
     except ValueError:
         return False
     if not parts.hostname or parts.username is not None or parts.fragment:
@@ -73,7 +73,7 @@ def is_safe_url(url: object, *, loopback: bool) -> bool:
 
 
 def problems() -> Iterator[str]:
-    """What is wrong with the settings: with each, nobody could sign in, or the wrong people could."""
+    """Yield what is wrong with the settings: with any of these, nobody could sign in, or the wrong people could."""
     if settings.OIDC_ISSUER:
         yield from _problems_of_client()
         yield from _problems_of_claims()

@@ -1,4 +1,4 @@
-"""Checking an ID token (OpenID Connect Core, section 3.1.3.7): only what passed all of it is believed."""
+"""Verifying an ID token (OpenID Connect Core, section 3.1.3.7): only fully verified claims are returned."""
 
 import logging
 from typing import Any
@@ -19,10 +19,10 @@ from console.staff.oidc.transport import JUNK
 
 logger = logging.getLogger(__name__)
 
-# Signatures that only the provider can make. Neither `none` nor HS…, whose key would be our own secret.
+# Signatures that only the provider can make: neither `none` nor HS…, whose key would be our own secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 KEY_TYPES = ("RSA", "EC")
-# How far the clocks of provider and console may be apart.
+# The most that the clocks of provider and console may differ.
 LEEWAY_SECONDS = 60
 MAX_SUBJECT = 255
 CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time", "amr"})
@@ -32,7 +32,7 @@ CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "a
 def verified_claims(
     id_token: str, access_token: str, *, nonce: str, provider: OidcProvider, configuration: Configuration
 ) -> dict[str, Any]:
-    """The claims of a token that this provider signed for this console and this attempt. Raises `ProviderFailed`."""
+    """Return the claims of a token that this provider signed for this console and attempt. Raises `ProviderFailed`."""
     try:
         token = _decoded(id_token, provider, configuration)
         claims = CodeIDToken(
@@ -41,7 +41,7 @@ def verified_claims(
             {
                 "iss": {"essential": True, "value": configuration.issuer},
                 "aud": {"essential": True, "value": configuration.client_id},
-                # Optional, but not as a way around them.
+                # Optional, but checked if present.
                 "azp": {"allow_blank": False},
                 "at_hash": {"allow_blank": False},
             },
@@ -50,14 +50,14 @@ def verified_claims(
         claims.validate(now=clock.to_epoch(clock.now()), leeway=LEEWAY_SECONDS)
         _check_subject(claims.get("sub"))
     except (JoseError, *JUNK) as error:
-        # The libraries' messages may quote the token: the kind of error must do.
+        # The libraries' messages may quote the token, so log only the exception's type.
         logger.warning("An ID token was refused: %s", type(error).__name__)
         raise ProviderFailed(f"ID token refused: {_reason(error)}") from None
     return dict(claims)
 
 
 def _decoded(id_token: str, provider: OidcProvider, configuration: Configuration) -> jwt.Token:
-    """The token with a good signature; the keys are fetched once more if those known do not fit."""
+    """Return the token if its signature is valid; the keys are fetched again if the cached ones do not fit."""
     try:
         return _decode(id_token, provider, identity_provider.keys(provider, configuration))
     except (InvalidKeyIdError, BadSignatureError):
@@ -73,7 +73,7 @@ def _decode(id_token: str, provider: OidcProvider, keys: list[dict[str, Any]]) -
 
 
 def _key_set(keys: list[dict[str, Any]]) -> KeySet:
-    """The keys that may have signed; one that cannot be read does not spoil the others."""
+    """Return the keys for signatures, skipping those that cannot be read."""
     usable = []
     for key in keys:
         if key.get("kty") in KEY_TYPES and key.get("use", "sig") == "sig":
@@ -90,6 +90,6 @@ def _check_subject(subject: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """A word or two for the trail: which claim it was, or what kind of failure."""
+    """Return a word or two for the trail: the claim, or the exception's type."""
     claim = getattr(error, "claim", "")
     return f"claim {claim}" if claim in CLAIMS else type(error).__name__

@@ -1,7 +1,6 @@
-"""What the identity provider is asked for: its discovery document, its keys, and tokens for a code.
+"""Requests to the identity provider: its discovery document, its keys, and tokens for a code.
 
-Nothing of an answer is believed before it was checked. Document and keys are cached for some minutes by this
-process.
+Answers are checked before use. Document and keys are cached in this process for some minutes.
 """
 
 import json
@@ -29,13 +28,13 @@ T = TypeVar("T")
 
 DISCOVERY = "/.well-known/openid-configuration"
 CACHED_SECONDS = 600
-# After a failure nobody else waits for the same for so long.
+# A failure is cached too, so that others do not wait for the same.
 FAILURE_CACHED_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class OidcProvider:
-    """What the discovery document says, as far as the console needs it; optional parts are "" or empty."""
+    """The parts of the discovery document that the console needs; optional ones are "" or empty if absent."""
 
     issuer: str
     authorization_endpoint: str
@@ -48,13 +47,13 @@ class OidcProvider:
 
 
 def discover(configuration: Configuration) -> OidcProvider:
-    """The provider's endpoints. Raises `ProviderFailed`."""
+    """Return the provider's endpoints, cached. Raises `ProviderFailed`."""
     url = configuration.issuer.rstrip("/") + DISCOVERY
     return _cached(("discovery", url), lambda: _read_document(_get(url, configuration), configuration))
 
 
 def keys(provider: OidcProvider, configuration: Configuration, *, fresh: bool = False) -> list[dict[str, Any]]:
-    """The provider's public keys as JWK; `fresh` asks it anew. Raises `ProviderFailed`."""
+    """Return the provider's public keys as JWKs; `fresh` skips the cache. Raises `ProviderFailed`."""
     url = provider.jwks_uri
     return _cached(("keys", url), lambda: _read_keys(_get(url, configuration)), fresh=fresh)
 
@@ -63,7 +62,7 @@ def keys(provider: OidcProvider, configuration: Configuration, *, fresh: bool = 
 def exchange(
     provider: OidcProvider, configuration: Configuration, *, code: str, verifier: str, redirect_uri: str
 ) -> tuple[str, str]:
-    """ID token and access token for a code, neither checked. Raises `ProviderFailed`, `ReturnUnusable`."""
+    """Exchange a code for ID token and access token, both unverified. Raises `ProviderFailed`, `ReturnUnusable`."""
     in_body = configuration.client_secret and "client_secret_post" in provider.token_auth_methods
     try:
         with transport.session(configuration, "client_secret_post" if in_body else None) as session:
@@ -81,7 +80,7 @@ def exchange(
             raise ReturnUnusable("the provider refused the code") from None
         raise _failed("token", f"it refused the request ({_error_code(error.error)})") from None
     except transport.FAILURES as error:
-        # Not chained: the request, with code and secret, hangs on the exception.
+        # Not chained: the exception refers to the request, with code and secret.
         raise _failed("token", type(error).__name__) from None
     if not isinstance(id_token, str) or not isinstance(access_token, str):
         raise _failed("token", "tokens that are no text")
@@ -91,7 +90,7 @@ def exchange(
 def authorization_url(
     provider: OidcProvider, configuration: Configuration, attempt: Attempt, *, redirect_uri: str, again: bool = False
 ) -> str:
-    """Where the browser goes to sign in: code flow, PKCE with S256. `again` asks the person to choose an account."""
+    """Return the URL to sign in at: code flow, PKCE with S256. `again` asks the person to choose an account."""
     session = OAuth2Session(
         configuration.client_id,
         scope=list(configuration.scopes),
@@ -110,7 +109,7 @@ def authorization_url(
 
 
 def end_session_url(provider: OidcProvider, configuration: Configuration, *, return_to: str) -> str:
-    """Where the browser goes to sign out at the provider too; "" where it offers no such page. Holds no token."""
+    """Return the URL to sign out at the provider, which contains no token; "" if it offers none."""
     if not provider.end_session_endpoint:
         return ""
     query = {"client_id": configuration.client_id, "post_logout_redirect_uri": return_to}
@@ -118,7 +117,7 @@ def end_session_url(provider: OidcProvider, configuration: Configuration, *, ret
 
 
 def forget() -> None:
-    """Ask for everything anew."""
+    """Clear the cache."""
     with _lock:
         _memory.clear()
 
@@ -126,7 +125,7 @@ def forget() -> None:
 # --- What is cached ----------------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
-# Until when (monotonic seconds) what is known: a value, or the failure to get one.
+# By name: the expiry in monotonic seconds, and a value or the failure to get one.
 _memory: dict[tuple[str, str], tuple[float, Any]] = {}
 
 
@@ -141,7 +140,7 @@ def _cached(name: tuple[str, str], fetch: Callable[[], T], *, fresh: bool = Fals
     try:
         found = fetch()
     except ProviderFailed as failure:
-        # It takes nothing away that is known and still good.
+        # A failure must not replace a value that is still valid.
         if not is_good:
             _remember(name, failure, FAILURE_CACHED_SECONDS)
         raise
@@ -195,12 +194,12 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _error_code(error: object) -> str:
-    """The provider's error code, if it is one: it may be any junk, and goes to the log."""
+    """Return the provider's error code if it is well-formed: it is untrusted and goes to the log."""
     return error if isinstance(error, str) and re.fullmatch(r"[a-z_]{1,40}", error, re.ASCII) else "no error code"
 
 
 def _failed(what: str, why: str) -> ProviderFailed:
-    # Why is for the operator; the page and the trail say only that it failed.
+    # The reason is for the operator's log; the page and the trail only say that it failed.
     logger.warning("The identity provider's %s could not be used: %s", what, why)
     return ProviderFailed(f"the provider's {what} could not be used")
 

@@ -1,21 +1,21 @@
-"""Why a company sign-in ended without anybody signed in: what the page says, and what the trail does.
+"""The reasons for which a company sign-in fails, in words for the page and for the trail.
 
-A refusal holds no claim's value and nothing that the provider sent: only our own words.
+A refusal contains no claim's value and nothing that the provider sent, only our own words.
 """
 
 from console.errors import ConsoleError
 
 
 class Refusal(ConsoleError):
-    """Nobody was signed in. The text (default: `words`) is for the person; `reason` for the trail, in a few words.
+    """A company sign-in failed. The text (default: `words`) is for the person, the short `reason` for the trail.
 
-    `username` is the account that it is about, where there is one. `kind` is what metrics call it.
+    `username` is the account concerned, if any. `kind` is the metrics' label.
     """
 
     kind = "company_sign_in_refused"
     words = ""
     username = ""
-    # Whether starting again may well help.
+    # Whether starting again may help.
     may_repeat = True
 
     def __init__(self, reason: str, text: str = "") -> None:
@@ -24,7 +24,7 @@ class Refusal(ConsoleError):
 
 
 class ProviderFailed(Refusal):
-    """No answer of the provider that can be used: too late, broken, too long, or not from who it should be."""
+    """The provider gave no usable answer: too late, malformed, too long, or not from this provider."""
 
     kind = "company_sign_in_no_answer"
     status = 503
@@ -37,7 +37,7 @@ class ProviderFailed(Refusal):
 
 
 class ReturnUnusable(Refusal):
-    """What came back belongs to no attempt of this browser, or to one that is over."""
+    """The answer belongs to no attempt of this browser, or to one that has expired."""
 
     kind = "company_sign_in_unusable"
     status = 400
@@ -49,7 +49,7 @@ class ReturnUnusable(Refusal):
 
 
 class Denied(Refusal):
-    """The provider itself said no."""
+    """The provider itself refused."""
 
     kind = "company_sign_in_denied"
     status = 403
@@ -61,7 +61,7 @@ class Denied(Refusal):
 
 
 class NotAdmitted(Refusal):
-    """The provider knows the person, but no account here is theirs or open."""
+    """The provider knows the person, but they have no account here, or may not use it."""
 
     kind = "company_sign_in_not_admitted"
     status = 403

@@ -1,4 +1,4 @@
-"""The two halves of a company sign-in: sending the browser to the provider, and what comes back from there."""
+"""The two halves of a company sign-in: sending the browser to the provider, and handling its return."""
 
 from dataclasses import dataclass, field
 
@@ -19,13 +19,13 @@ from console.trail.actions import Action, Result
 from console.trail.recording import SYSTEM_TRAIL, TrailEntry, record_where_possible, staff_trail
 
 MAX_CODE = 4_096
-# What a provider says when the person, or a rule of the company, stopped it there (OAuth 2.0, section 4.1.2.1).
+# Error codes if the person or a rule of the company stopped the sign-in there (OAuth 2.0, section 4.1.2.1).
 DENIALS = frozenset({"access_denied", "interaction_required", "login_required", "consent_required"})
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """What the provider sent with the browser: parameters of the return, "" for those that were not there."""
+    """The query parameters of the return from the provider, "" for absent ones."""
 
     state: str = field(repr=False)
     code: str = field(repr=False)
@@ -34,7 +34,7 @@ class ProviderAnswer:
 
 
 def start(destination: str, *, redirect_uri: str, again: bool = False) -> tuple[str, str]:
-    """The provider's address to go to, and the cookie to keep meanwhile. Raises `ProviderFailed`.
+    """Return the provider's URL to redirect to, and the cookie to set. Raises `ProviderFailed`.
 
     `again` lets the person choose another account there.
     """
@@ -46,9 +46,9 @@ def start(destination: str, *, redirect_uri: str, again: bool = False) -> tuple[
 
 @sensitive_variables()
 def finish(answer: ProviderAnswer, cookie: str, visit: Visit, *, redirect_uri: str) -> tuple[SignedIn, str]:
-    """A new session and where to go on to. Every refusal is in the trail.
+    """Start a session; return it and the destination. Every refusal is recorded in the trail.
 
-    Raises `Refusal`, `TooManyAttempts`, and the store's errors: then nobody was signed in.
+    Raises `Refusal`, `TooManyAttempts`, and the store's errors: then no session was started.
     """
     _count(visit)
     using = configuration.current()
@@ -66,7 +66,7 @@ def finish(answer: ProviderAnswer, cookie: str, visit: Visit, *, redirect_uri: s
 
 
 def _identify(answer: ProviderAnswer, attempt: Attempt, using: Configuration, redirect_uri: str) -> dict[str, object]:
-    """The checked claims of whoever the answer is about. Raises `Refusal`."""
+    """Return the verified claims of the person that the answer is about. Raises `Refusal`."""
     found = provider.discover(using)
     _check_answer(answer, found)
     tokens = provider.exchange(found, using, code=answer.code, verifier=attempt.verifier, redirect_uri=redirect_uri)
@@ -85,7 +85,7 @@ def _check_answer(answer: ProviderAnswer, found: OidcProvider) -> None:
 
 
 def _count(visit: Visit) -> None:
-    """One attempt of that address: whose name it would be for is not known yet."""
+    """Count one attempt of the address only: the username is not known yet."""
     try:
         throttling.count("", visit.address)
     except TooManyAttempts:
@@ -97,9 +97,9 @@ def _count(visit: Visit) -> None:
 
 
 def _record(refusal: Refusal, subject: str) -> None:
-    """In the account's trail; else, for somebody the provider knows, in the system's, where repeated ones can be told.
+    """Record a refusal in the account's trail; else in the system's, with a keyed hash of the subject if known.
 
-    What anybody can cause without signing in anywhere is kept once in a quarter of an hour for each reason.
+    Without a subject, anybody can cause a refusal: it is recorded once in a quarter of an hour for each reason.
     """
     instrumentation.SIGN_IN_FAILURES.labels(refusal.kind).inc()
     result = f"{Result.FAILED}: {refusal.reason}"

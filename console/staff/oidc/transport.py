@@ -1,4 +1,4 @@
-"""HTTP to the identity provider, bounded: in time over a whole request of the console, in size, and to one address."""
+"""HTTP to the identity provider, with limits on time per request of the console and on size, without redirects."""
 
 import io
 import time
@@ -16,33 +16,33 @@ from console.store.calls import current_budget
 
 MAX_BYTES = 512 * 1024
 CHUNK = 16 * 1024
-# What is kept of the request's time for finding the account and writing the session.
+# The part of the request's time reserved for finding the account and writing the session.
 RESERVE_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CONNECT_SECONDS = 2.0
-# What the libraries may raise over a provider that is not there, and over an answer of any junk.
+# What the libraries may raise for a malformed answer (JUNK), or for that and an unreachable provider (FAILURES).
 JUNK = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 FAILURES = (requests.RequestException, HTTPError, OSError, *JUNK)
 
 
 def get(url: str, configuration: Configuration) -> requests.Response:
-    """The answer to a GET, read, not followed elsewhere. Raises `FAILURES`."""
+    """Return the response to a GET, fully read; redirects are not followed. Raises `FAILURES`."""
     with session(configuration) as opened:
-        # An `auth` of its own keeps requests from looking for a password in a .netrc file.
+        # A custom `auth` keeps requests from reading a password from a .netrc file.
         response: requests.Response = opened.get(url, withhold_token=True, auth=_as_it_is, allow_redirects=False)
     return response
 
 
 def session(configuration: Configuration, auth_method: str | None = None) -> OAuth2Session:
-    """A session in which everything together may take what is left to the provider of this request's time."""
+    """Return a session whose requests share the time that this request may still spend on the provider."""
     opened = OAuth2Session(
         configuration.client_id,
         configuration.client_secret or None,
         token_endpoint_auth_method=auth_method,
-        # A company's proxy and certificates may stand between here and there, but never on the way to this machine.
+        # The environment's proxy and certificates apply to a remote provider, never to this machine.
         trust_env=not configuration.is_on_loopback,
     )
-    # What is not compressed cannot grow while it is read.
+    # An uncompressed answer cannot grow while it is read.
     opened.headers["Accept-Encoding"] = "identity"
     adapter = _BoundedAdapter(_seconds_left())
     for prefix in ("https://", "http://"):
@@ -55,7 +55,7 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _seconds_left() -> float:
-    """What this request may still spend on the provider: `PATIENCE_SECONDS`, if then enough is left for the store."""
+    """Return the seconds left for the provider: at most `PATIENCE_SECONDS`, leaving enough for the store."""
     budget = current_budget()
     left = settings.REQUEST_DEADLINE_SECONDS if budget is None else budget.remaining()
     store = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS
@@ -63,18 +63,18 @@ def _seconds_left() -> float:
 
 
 class _TooLong(requests.RequestException):
-    """An answer longer than any honest one."""
+    """The answer is longer than any legitimate one."""
 
 
 class _BoundedAdapter(HTTPAdapter):
-    """One deadline over everything that a session sends and reads, and a limit to the length of an answer."""
+    """One deadline for everything that a session sends and reads, and a limit on the length of an answer."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(max_retries=0)
         self.deadline = time.monotonic() + seconds
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        """The whole answer, read. Raises requests' errors."""
+        """Return the response, fully read. Raises requests' errors."""
         left = self._left()
         options = dict(zip(("stream", "timeout", "verify", "cert", "proxies"), args, strict=False)) | kwargs
         options.update(stream=True, timeout=Timeout(connect=min(CONNECT_SECONDS, left), total=left))
@@ -86,7 +86,7 @@ class _BoundedAdapter(HTTPAdapter):
 
     def _body(self, response: requests.Response) -> bytes:
         body = bytearray()
-        # read1 gives what is there; read would wait for a whole chunk, however slowly its bytes come.
+        # read1 returns available bytes; read would wait for a whole chunk, however slowly it arrives.
         while chunk := response.raw.read1(CHUNK, decode_content=False):
             body += chunk
             if len(body) > MAX_BYTES:

@@ -1,1 +1,1 @@
-"""Pages of signing in, of one's own account, and of the staff."""
+"""Pages for signing in, people's own account, and the list of staff."""

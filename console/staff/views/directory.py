@@ -25,16 +25,17 @@ from console.staff.directory_forms import AccountForm, DirectoryFilter, NewAccou
 from console.trail.recording import Actor, staff_trail
 
 ASKING = ["GET", "HEAD", "POST"]
-# The accounts' own types stay out of the views: they only hand them on.
+# Views only pass accounts on, so they do not import the model.
 Account = Any
 
 
 @requires(Permission.STAFF_MANAGE)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """The accounts by username: a page, or for htmx its list. GET filters: name, role, state; `page` is a cursor.
+    """List the accounts by username: a page, or for htmx only its list.
 
-    `open` leads to the account of that username, for where the list cannot be read.
+    GET filters: name, role, state; `page` is a cursor. `open` redirects to the account with that username, in case the
+    list cannot be read.
     """
     if wanted := request.GET.get("open", "").strip().lower():
         return _open(request, wanted)
@@ -69,7 +70,7 @@ def _list_url(values: dict[str, str]) -> str:
 @requires(Permission.STAFF_MANAGE)
 @require_safe
 def account(request: StaffRequest, username: str) -> HttpResponse:
-    """One account: what it may do, where it is signed in, and what can be done about it."""
+    """Show an account: its rights, its sessions, and the possible actions."""
     staff = request.staff
     found = directory.load(username, staff)
     running = session_list.load(found, staff.session_id)
@@ -79,7 +80,7 @@ def account(request: StaffRequest, username: str) -> HttpResponse:
         "sessions": running.rows,
         "sessions_notice": running.notice,
         "end_url": reverse("account-sessions-end") if is_own else reverse("staff-sessions-end", args=[username]),
-        # Trails of staff name no company: only an administrator of all may read others'.
+        # Trails of staff belong to no company: only administrators of all companies may read others'.
         "trail_url": reverse("trail", args=[seal("trail", staff_trail(username))])
         if staff.scope.everything or is_own
         else "",
@@ -91,7 +92,7 @@ def account(request: StaffRequest, username: str) -> HttpResponse:
 @require_http_methods(ASKING)
 @sensitive_variables()
 def new(request: StaffRequest) -> HttpResponse:
-    """Make an account; the answer shows the link for its password, once."""
+    """Create an account; the response shows the link for its password, once."""
     staff, provider = request.staff, oidc.label() if oidc.is_configured() else ""
     known = known_companies.known_to(staff)
     if request.method != "POST":
@@ -116,7 +117,7 @@ def new(request: StaffRequest) -> HttpResponse:
 @requires(Permission.STAFF_MANAGE)
 @require_http_methods(ASKING)
 def change(request: StaffRequest, username: str) -> HttpResponse:
-    """Change role, scope, name and time zone; of one's own account, name and time zone."""
+    """Change role, scope, name and time zone; of the person's own account, only name and time zone."""
     staff = request.staff
     found = directory.load(username, staff)
     form = AccountForm(
@@ -171,7 +172,7 @@ def _change_page(
 
 
 def _claimed(record: AccountRecord) -> str:
-    """What of an account the company's own sign-in decides at each sign-in, in words; "" for nothing."""
+    """Return which attributes the company's own sign-in sets at each sign-in, in words; "" for none."""
     if not (record.company_sign_in and oidc.is_configured()):
         return ""
     claims = {"role": settings.OIDC_ROLE_CLAIM, "scope": settings.OIDC_SCOPE_CLAIM}
@@ -208,7 +209,7 @@ def enable(request: StaffRequest, username: str) -> HttpResponse:
 @require_http_methods(ASKING)
 @sensitive_variables()
 def password(request: StaffRequest, username: str) -> HttpResponse:
-    """Void the password; the answer shows the link to set another one, once."""
+    """Void the password; the response shows the link to set another one, once."""
 
     def act(found: Account) -> HttpResponse:
         return _show_link(request, *services.issue_password_link(found, actor=Actor.of(request.staff)))
@@ -219,7 +220,7 @@ def password(request: StaffRequest, username: str) -> HttpResponse:
 @requires(Permission.STAFF_MANAGE)
 @require_http_methods(ASKING)
 def remove_second_factor(request: StaffRequest, username: str) -> HttpResponse:
-    """Let the person sign in with the password alone, as after a lost phone."""
+    """Remove the second factor, such as after a lost phone."""
 
     def act(found: Account) -> HttpResponse:
         services.remove_second_factor(found, actor=Actor.of(request.staff))
@@ -252,14 +253,14 @@ def end_sessions(request: StaffRequest, username: str) -> HttpResponse:
 def _ask_first(
     request: StaffRequest, username: str, action: AccountAction, template: str, act: Callable[[Account], HttpResponse]
 ) -> HttpResponse:
-    """A page that says what will happen; its form does it, or shows the page again with why not."""
+    """Show a page that asks for confirmation; its POST runs `act`, or shows the page again with the reason against."""
     found = directory.load(username, request.staff)
     context = _asked(request, action, found)
     if request.method != "POST":
         return render(request, template, context)
     try:
         directory.check_action(action, found, request.staff)
-        # Releasing again what a disabled account holds is harmless, however the account was seen.
+        # Releasing again what a disabled account holds is harmless, even if the account has changed.
         if not (action is AccountAction.DISABLE and found.disabled):
             directory.check_seen(found, request.POST.get("seen", ""))
         return act(found)
@@ -281,7 +282,7 @@ def _asked(request: StaffRequest, action: AccountAction, found: Account) -> dict
 
 @sensitive_variables()
 def _show_link(request: StaffRequest, made: Account, code: str, *, is_new: bool = False) -> HttpResponse:
-    """The one answer that holds the link: never a redirect, a cookie or an address."""
+    """Show the link, in this response only: it is never in a redirect, a cookie or a URL."""
     context = {
         "account": record_of(made, request.staff),
         "link": f"{request.build_absolute_uri(reverse('set-password'))}#{code}",

@@ -1,4 +1,4 @@
-"""The company's own sign-in: to the provider, back from it, and signed out."""
+"""The company's own sign-in: redirect to the provider, return from it, and sign-out."""
 
 from urllib.parse import urlencode
 
@@ -24,7 +24,7 @@ from console.staff.views.visits import visit_of
 @public
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
-    """To the provider; `next` is where to go on to afterwards, `again` asks there which account to use."""
+    """Redirect to the provider; `next` is the destination afterwards, `again` asks which account to use."""
     _check_configured()
     destination = safe_destination(request.GET.get("next", ""))
     try:
@@ -39,17 +39,17 @@ def start(request: HttpRequest) -> HttpResponse:
 @public
 @require_GET
 def back(request: HttpRequest) -> HttpResponse:
-    """From the provider: signed in and on, or a page that says why not. Either way the attempt is over."""
+    """Finish a sign-in at the provider: redirect, or show why it failed. Either way the attempt is over."""
     _check_configured()
     cookie = request.COOKIES.get(settings.COMPANY_SIGN_IN_COOKIE_NAME, "")
     answer = sign_in.ProviderAnswer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
     try:
         signed_in, destination = sign_in.finish(answer, cookie, visit_of(request), redirect_uri=_return_uri(request))
     except ConsoleError as error:
-        # The store's failures too: the address of this page, with its code, is of no use any more.
+        # Including the store's errors: this page's URL cannot be retried, as its code is used up.
         response = _refused(request, error, attempts.destination_of(cookie))
     else:
-        # A token that an earlier user of this browser may have seen is not taken over into the session.
+        # An earlier user of this browser may have seen the CSRF token, so it must not carry over into the session.
         rotate_token(request)
         response = HttpResponseRedirect(safe_destination(destination) or reverse("home"))
         set_session_cookie(response, signed_in.token)
@@ -60,7 +60,7 @@ def back(request: HttpRequest) -> HttpResponse:
 @public
 @require_GET
 def signed_out(request: HttpRequest) -> HttpResponse:
-    """After the sign-out here: a page that goes on to the provider's, where it has one."""
+    """Show a page after signing out here that leads to the provider's sign-out, if it has one."""
     _check_configured()
     token = sessions.token_of(request.COOKIES)
     if token and sessions.authenticate_request(token, is_activity=False) is not None:

@@ -1,4 +1,4 @@
-"""One's own account: who one is here, password, second factor, time zone, where one is signed in."""
+"""A person's own account: details, password, second factor, time zone, sessions."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -33,15 +33,15 @@ View = Callable[[StaffRequest], HttpResponse]
 
 
 class NotValid(Invalid):
-    """The form says already what is wrong with it."""
+    """The form itself already contains the errors."""
 
 
-# What is told on the form, which stays as it was typed (but for passwords).
+# Shown on the form, which keeps what was typed (except passwords).
 REFUSALS = (Invalid, Conflict, TooManyAttempts, TooManySignIns)
 
 
 def _own_form(view: View) -> View:
-    """A form about one's own account; where it does not fit the account, the account's page says so instead."""
+    """Decorate a view of a form about the person's own account; if not applicable, redirect to the account's page."""
 
     @wraps(view)
     def guarded(request: StaffRequest) -> HttpResponse:
@@ -57,13 +57,13 @@ def _own_form(view: View) -> View:
 @signed_in
 @require_safe
 def account(request: StaffRequest) -> HttpResponse:
-    """Who one is here, and everything that one may change."""
+    """Show the person's account and everything that they may change."""
     return _account_page(request, TimeZoneForm(initial={"time_zone": request.staff.time_zone}))
 
 
 @_own_form
 def password(request: StaffRequest) -> HttpResponse:
-    """Another password: the current one, and the new one twice."""
+    """Change the password."""
     form = PasswordForm(_sent(request), username=request.staff.username)
     if request.method != "POST":
         own.check_applicable(request.staff)
@@ -81,7 +81,7 @@ def password(request: StaffRequest) -> HttpResponse:
 @signed_in
 @form_on("account")
 def time_zone(request: StaffRequest) -> HttpResponse:
-    """The zone in which one sees times."""
+    """Set the time zone."""
     form = TimeZoneForm(request.POST, initial={"time_zone": request.staff.time_zone})
     try:
         zone = _valid(form)["time_zone"]
@@ -95,7 +95,7 @@ def time_zone(request: StaffRequest) -> HttpResponse:
 @sets_up_second_factor
 @_own_form
 def second_factor(request: StaffRequest) -> HttpResponse:
-    """Set up a second factor: a key to scan, a code that proves it, and then the recovery codes, shown once."""
+    """Set up a second factor: a key to scan, a code to confirm it, and then the recovery codes, shown once."""
     form = SecondFactorForm(_sent(request))
     if request.method != "POST":
         own.check_applicable(request.staff, second_factor_on=False)
@@ -112,7 +112,7 @@ def second_factor(request: StaffRequest) -> HttpResponse:
 
 @_own_form
 def recovery_codes(request: StaffRequest) -> HttpResponse:
-    """New recovery codes, shown once; the old ones work no more."""
+    """Make new recovery codes, shown once; the old ones stop working."""
     form = CurrentPasswordForm(_sent(request))
     if request.method != "POST":
         own.check_applicable(request.staff, second_factor_on=True)
@@ -127,7 +127,7 @@ def recovery_codes(request: StaffRequest) -> HttpResponse:
 
 @_own_form
 def remove_second_factor(request: StaffRequest) -> HttpResponse:
-    """Sign in with the password alone again."""
+    """Remove the second factor."""
     form = CurrentPasswordForm(_sent(request))
     if request.method != "POST":
         own.check_removable(request.staff)
@@ -144,7 +144,7 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
 @signed_in
 @form_on("account")
 def end_sessions(request: StaffRequest) -> HttpResponse:
-    """End one of one's own sessions, or all but this browser's; ending this one signs out."""
+    """End one of the person's sessions, or all but this browser's; ending this browser's signs out."""
     reference = request.POST.get("session", "")
     try:
         if reference == session_list.ALL:
@@ -176,7 +176,7 @@ def _valid(form: forms.Form) -> dict[str, Any]:
 
 
 def _go_on(request: StaffRequest, token: str, answer: Callable[[], HttpResponse]) -> HttpResponse:
-    """Answer with the cookie of this browser's new session, and with another CSRF token than the old session's."""
+    """Return the response with the cookie of this browser's new session, and with a new CSRF token."""
     rotate_token(request)
     response = answer()
     set_session_cookie(response, token)
@@ -203,7 +203,7 @@ def _account_page(request: StaffRequest, form: TimeZoneForm, error: Exception | 
 
 
 def _set_up_page(request: StaffRequest, form: SecondFactorForm, error: Exception | None = None) -> HttpResponse:
-    """The page with the key that was shown before, or, where that is over, with another one."""
+    """Show the page with the same key as before, or, if that has expired, with a new one."""
     try:
         set_up = own.begin_set_up(request.staff, str(form["pending"].value() or ""))
     except own.SetUpOver:
@@ -224,7 +224,7 @@ def _page(
     field: str = "",
     **context: Any,
 ) -> HttpResponse:
-    """A page with its form. `error` is why what was sent was refused: told at `field`, or at the one that it names."""
+    """Show a page with its form. `error` is shown at `field`, or at the field that the error names."""
     if isinstance(error, own.NotApplicable):
         raise error
     if isinstance(error, Invalid) and not isinstance(error, NotValid):

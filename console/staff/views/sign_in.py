@@ -32,7 +32,7 @@ REFUSED_STATUS = HTTPStatus.UNPROCESSABLE_ENTITY
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """The sign-in page; who is signed in already goes on to where they were heading."""
+    """Sign in; people who already are signed in are redirected to their destination."""
     if request.method == "POST":
         return _sign_in(request)
     token = sessions.token_of(request.COOKIES)
@@ -64,7 +64,7 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
 @sensitive_variables()
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """The second step, asked for by the first one's answer: the address alone leads back to the start."""
+    """Finish the second step, whose form the first step's response shows; GET redirects to the start."""
     if request.method != "POST":
         return redirect("sign-in")
     form = CodeForm(request.POST)
@@ -86,7 +86,7 @@ def code(request: HttpRequest) -> HttpResponse:
 @public
 @form_on("home")
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session, wherever its cookie was copied to; without one, only the cookie goes."""
+    """End the session, including copies of its cookie; without a session, only delete the cookie."""
     staff = sessions.authenticate_request(sessions.token_of(request.COOKIES), is_activity=False)
     return signed_out(request, authentication.sign_out(staff) if staff is not None else "")
 
@@ -95,7 +95,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("code", "password", "repeated")
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest) -> HttpResponse:
-    """Where a link to set a password leads. Opening it uses nothing up; the code comes with the form."""
+    """Set a password with a link. Opening the link does not use it up; the form submits the code."""
     if request.method != "POST":
         return _page(request, SetPasswordForm())
     form = SetPasswordForm(request.POST)
@@ -126,7 +126,7 @@ def _page(request: HttpRequest, form: Form, status: int = HTTPStatus.OK) -> Http
 
 
 def _refuse(request: HttpRequest, form: Form, error: ConsoleError) -> HttpResponse:
-    """The form as it was, with the error's words, status and waiting time."""
+    """Show the form again, with the error's words, status and waiting time."""
     form.add_error(None, str(error))
     response = _page(request, form, error.status)
     response.headers["Retry-After"] = str(error.retry_after)
@@ -141,7 +141,7 @@ def _start_again(request: HttpRequest, error: SecondStepOver) -> HttpResponse:
 
 
 def _lead_on(request: HttpRequest, signed_in: SignedIn) -> HttpResponse:
-    # A token that an earlier user of this browser may have seen is not taken over into the session.
+    # An earlier user of this browser may have seen the CSRF token, so it must not carry over into the session.
     rotate_token(request)
     if signed_in.recovery_codes_left is not None:
         messages.warning(request, _words_on_recovery_codes(signed_in.recovery_codes_left))

@@ -1,4 +1,4 @@
-"""What a request tells of the browser that it comes from."""
+"""The browser that a request comes from."""
 
 from django.http import HttpRequest
 
@@ -8,7 +8,7 @@ from console.staff.clients import browser_label, client_address
 
 
 def visit_of(request: HttpRequest, username: str = "") -> Visit:
-    """The visit of somebody who signs in, or proves who they are, under that username; "" where it is not known yet."""
+    """Return the visit of a person who signs in or confirms a password under that username ("" if not known yet)."""
     return Visit(
         address=client_address(request),
         label=browser_label(request.headers.get("User-Agent", "")),

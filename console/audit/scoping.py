@@ -22,7 +22,7 @@ _NAMES = {STAFF_TRAIL: "Staff account", TENANT_TRAIL: "Tenant", THREAD_TRAIL: "T
 
 @dataclass(frozen=True, slots=True)
 class KnownConversation:
-    """What is known of an id: the companies that have a conversation of it (usually one), and its recipient's names."""
+    """The companies that have a conversation with an id (usually one), and its recipient's names."""
 
     companies: frozenset[str] = frozenset()
     names: tuple[str, ...] = field(default=(), repr=False)
@@ -58,7 +58,7 @@ def conversation_source() -> ConversationSource | None:
 
 
 def known_conversation(trail: str) -> KnownConversation:
-    """Return what is known of a trail's conversation; empty for other trails. One Query; raises the store's errors."""
+    """Look up the conversation of a trail; empty for other trails. One Query; raises the store's errors."""
     return _source.known(trail) if _source and is_conversation_trail(trail) else KnownConversation()
 
 
@@ -87,7 +87,7 @@ def name_of(trail: str) -> str:
     return f"Conversation {redact(trail)}"
 
 
-# --- Who may read it --------------------------------------------------------------------------------------------------
+# --- Access -----------------------------------------------------------------------------------------------------------
 
 
 def check_role(trail: str, staff: Staff) -> None:
@@ -157,7 +157,7 @@ def covers_all(trail: str, owners: frozenset[str], staff: Staff) -> bool:
     return bool(owners) and all(map(covers, owners))
 
 
-# --- Where a trail leads ----------------------------------------------------------------------------------------------
+# --- URLs -------------------------------------------------------------------------------------------------------------
 
 
 def conversation_url(trail: str, staff: Staff) -> str:

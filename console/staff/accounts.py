@@ -1,4 +1,4 @@
-"""Reading an account and changing it: one conditional write of named attributes, together with its trail entry."""
+"""Reading and updating accounts: one conditional write of named attributes, together with its trail entry."""
 
 import logging
 import re

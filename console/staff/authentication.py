@@ -50,7 +50,7 @@ TOO_MANY_ATTEMPTS = "too_many_attempts"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """The browser that somebody signs in with: its address, its kind, and what its cookies contained.
+    """The browser used to sign in: its address, its kind, and the contents of its cookies.
 
     `address` and `label` come from `console.staff.clients`, `known_as` from `console.staff.devices`; `previous_token`
     is the token of the session that this sign-in ends.
@@ -257,7 +257,7 @@ def _method_of(session_id: str) -> str:
         return ""
 
 
-# --- The trail of attempts that did not succeed -----------------------------------------------------------------------
+# --- Recording failed attempts ----------------------------------------------------------------------------------------
 
 
 def _count(username: str, visit: Visit) -> None:

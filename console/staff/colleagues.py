@@ -31,7 +31,7 @@ _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """Somebody who may be given work. `name` is ready for use in sentences; `is_away` is set by the person."""
+    """A person who may be given work. `name` is ready for use in sentences; `is_away` is set by the person."""
 
     username: str
     name: str

@@ -1,6 +1,6 @@
 """Device cookies (OWASP): they name a browser that somebody signed in with, so that its attempts are counted apart.
 
-Such a cookie authenticates nobody: it only keeps an attack on a username from locking out its owner (see
+Such a cookie does not authenticate: it only keeps an attack on a username from locking out its owner (see
 `console.staff.throttling`). It is sealed, bound to one username, and outlives sessions.
 """
 

@@ -84,7 +84,7 @@ class StaffSession(StoreModel):
     # Epoch seconds: the absolute limit, after which DynamoDB may delete the item.
     expires_at = NumberAttribute()
     user_agent = UnicodeAttribute(null=True)
-    # How the person signed in, in words; see `console.staff.sessions`.
+    # The sign-in method, in words; see `console.staff.sessions`.
     method = UnicodeAttribute(null=True)
     # The role needs a second factor, and the account had none at sign-in.
     lacks_second_factor = BooleanAttribute(null=True)

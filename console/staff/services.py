@@ -27,8 +27,8 @@ from console.trail.recording import Actor, TrailEntry, build, staff_trail, write
 
 logger = logging.getLogger(__name__)
 
-# Called after an account was disabled, with its username and the actor in whose name the apps release the
-# conversations that the person holds.
+# Called after an account was disabled, with its username and the actor in whose name the apps release what the
+# person holds.
 on_disabled: list[Callable[[str, Actor], None]] = []
 
 

@@ -37,7 +37,7 @@ MAX_TOKEN_LENGTH = 400
 # More than anybody has, so that the list of sessions is one read.
 SESSIONS_READ = 100
 # Ways to sign in (`StaffSession.method`).
-PASSWORD = "password"  # not a password, the name of a way  # noqa: S105  # nosec B105
+PASSWORD = "password"  # not a password, the name of a method  # noqa: S105  # nosec B105
 PASSWORD_AND_CODE = "password and code"  # noqa: S105  # nosec B105
 PASSWORD_AND_RECOVERY_CODE = "password and recovery code"  # noqa: S105  # nosec B105
 COMPANY_SIGN_IN = "company sign-in"

@@ -92,7 +92,7 @@ class Chain:
         self.lines = 0
 
     def seal(self, trail: str, entry: dict[str, Any]) -> bytes:
-        """Make the next line, with its line feed. `trail` is the pseudonym of the entry's trail."""
+        """Append an entry and return its line, with the line feed. `trail` is the pseudonym of the entry's trail."""
         text = json.dumps(entry, separators=(",", ":"), sort_keys=True, default=text_of)
         body = f'{{"line":{self.lines + 1},"trail":"{trail}","entry":{text}'.encode()
         self.value, self.lines = self._next(body), self.lines + 1

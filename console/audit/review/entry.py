@@ -1,4 +1,4 @@
-"""One entry of a trail with everything it says, and which settings it changed."""
+"""One entry of a trail in full, and the settings that it changed."""
 
 import json
 from collections.abc import Iterator

@@ -176,7 +176,7 @@ class ReviewForm(DaysForm):
         return typed
 
     def clean(self) -> None:
-        """Refuse a person together with "nobody"."""
+        """Reject a person combined with "nobody"."""
         super().clean()
         if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
             self.add_error("nobody", "Choose either a person or entries that name nobody.")

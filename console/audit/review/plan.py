@@ -41,7 +41,7 @@ MIDDLEWARE = (
     Action.SHOPIFY_LOOKUP,
 )
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
-# What leaves the console as a file.
+# Downloads of files.
 EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
 LOOKS = (
     Action.TRANSCRIPT_OPENED,

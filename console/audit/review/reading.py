@@ -218,7 +218,7 @@ class _ReviewWalk:
         at = happened_at(entry)
         return at is not None and (since is None or since <= at) and (until is None or at < until)
 
-    # --- Whose entry it is --------------------------------------------------------------------------------------------
+    # --- Owners of entries --------------------------------------------------------------------------------------------
 
     def _may_see(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         if self._staff.scope.everything:

@@ -122,7 +122,7 @@ def forget() -> None:
         _memory.clear()
 
 
-# --- What is cached ----------------------------------------------------------------------------------------------
+# --- Cache -------------------------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
 # By name: the expiry in monotonic seconds, and a value or the failure to get one.

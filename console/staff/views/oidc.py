@@ -46,7 +46,7 @@ def back(request: HttpRequest) -> HttpResponse:
     try:
         signed_in, destination = sign_in.finish(answer, cookie, visit_of(request), redirect_uri=_return_uri(request))
     except ConsoleError as error:
-        # Including the store's errors: this page's URL cannot be retried, as its code is used up.
+        # Includes the store's errors: this page's URL cannot be retried, as its code works only once.
         response = _refused(request, error, attempts.destination_of(cookie))
     else:
         # An earlier user of this browser may have seen the CSRF token, so it must not carry over into the session.

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run one management command."""
     if sys.argv[1:2] == ["demo"]:
-        # The demo brings its own environment, so that it starts on a machine where nothing is configured.
+        # The demo sets its own environment variables, so it starts on a machine where nothing is configured.
         from demo.environment import apply
 
         apply()

@@ -1,4 +1,4 @@
-"""`/conversations/<ref>/`: the page, what is new, the last message, the recipient, the raw item and neighbours."""
+"""`/conversations/<ref>/`: the page, its updates, the last message, the recipient, the raw item and neighbours."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -44,7 +44,7 @@ View = Callable[..., HttpResponse]
 
 
 def not_for_prefetch(view: View) -> View:
-    """Refuse prefetches: opening a conversation is recorded, so a person must have asked for it."""
+    """Refuse prefetches: opening a conversation is recorded, so it must be a person's own action."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -61,9 +61,9 @@ def not_for_prefetch(view: View) -> View:
 @require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """The page; `?at=<anchor>` shows the messages around one.
+    """Show the conversation; `?at=<anchor>` shows the messages around one.
 
-    For htmx the messages alone: those before `?before=N`, or with `?latest=1` the latest.
+    For htmx, only messages: those before `?before=N`, or with `?latest=1` the latest.
     """
     before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     template = _fragment(request, before)
@@ -110,12 +110,12 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     return render(request, "conversations/conversation.html", context)
 
 
-# What htmx puts in above the messages that are there.
+# htmx inserts this fragment above the messages on the page.
 EARLIER = "conversations/_transcript.html"
 
 
 def _fragment(request: HttpRequest, before: int | None) -> str:
-    """The template of the part that htmx asks for; "" for the whole page."""
+    """Return the template of the fragment that htmx requests; "" for the whole page."""
     if not getattr(request, "htmx", False):
         return ""
     if before is not None:
@@ -124,7 +124,7 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
 
 
 def _totals_of(opened: services.OpenedConversation) -> tuple[str, ...]:
-    """The totals in words. What the trail could not tell may be when people first had it."""
+    """Return the totals in words. If the trail could not be read, the time of the first hand-off is unknown."""
     handed_off_at = None if opened.trail_notice else opened.story.handed_off_at
     return totals_of(opened.item, opened.stored, handed_off_at).in_words() if len(opened.stored) else ()
 
@@ -136,7 +136,7 @@ def _presence_of(opened: services.OpenedConversation, staff: Staff) -> str:
 
 
 def _box_of(request: StaffRequest, opened: services.OpenedConversation) -> ReplyBox | None:
-    """The reply box of the holder, with the saved reply that a link names."""
+    """Return the holder's reply box, prefilled with the saved reply that the URL names."""
     box = reply_box(opened.item, request.staff, opened.stored.last_by_customer, opened.now)
     if box is not None and (token := request.GET.get("saved", "")):
         return replace(box, typed=filled_text(token, opened.item, request.staff))
@@ -146,7 +146,7 @@ def _box_of(request: StaffRequest, opened: services.OpenedConversation) -> Reply
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
-    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 if nothing is."""
+    """Return what is new since the page's `?since=` and `?shown=` messages, as a fragment; 204 if nothing is."""
     shown = message_number(request.GET.get("shown", ""))
     updates = updates_of(ref, request.staff, request.GET.get("since", ""), shown)
     if updates is None:
@@ -168,7 +168,7 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.PII_REVEAL)
 @form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
-    """The recipient in full, recorded: a fragment for htmx, else a page of its own. Never cached."""
+    """Show the recipient in full and record it: a fragment for htmx, otherwise a page. Never cached."""
     item, answer, revealed = services.reveal(ref, request.staff)
     summary = summary_of(item, request.staff)
     context = {
@@ -190,7 +190,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
 @require_safe
 @not_for_prefetch
 def raw(request: StaffRequest, ref: str) -> HttpResponse:
-    """The whole item as JSON, redacted, for admins."""
+    """Show the whole item as JSON, redacted, for admins."""
     item, text = services.open_raw(ref, request.staff)
     summary = summary_of(item)
     crumbs = crumbs_below(summary, ref, "Raw item")
@@ -199,12 +199,12 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def message_number(text: str) -> int | None:
-    """Read a message's number from a query; None for anything else."""
+    """Parse a message number from the query string; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 
 
 def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:
-    """Addresses of earlier and later messages; they keep the list that the person came from."""
+    """Return the URLs of earlier and later messages; they keep the list that the person came from."""
     kept = {"in": list_context} if list_context else {}
     url = reverse("conversation", args=[ref])
     earlier = f"{url}?{urlencode({'before': shown.first_number, **kept})}" if shown.earlier else ""
@@ -233,7 +233,7 @@ def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
 
 
 def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
-    """Return the breadcrumbs of a page below the conversation's."""
+    """Return the breadcrumbs of a page below the conversation."""
     return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 
 
@@ -246,13 +246,13 @@ def link(name: str, *args: str) -> str:
 
 
 def recipient_url(ref: str) -> str:
-    """Return the list of all conversations of the same recipient. Raises `BadReference`."""
+    """Return the URL of the list of the recipient's conversations. Raises `BadReference`."""
     primary_channel, _ = unseal("conversation", ref, 2)
     return reverse("recipient", args=[seal("recipient", primary_channel)])
 
 
 def trail_url(conversation_id: str) -> str:
-    """Return the page of the conversation's trail."""
+    """Return the URL of the conversation's trail."""
     return link("trail", seal("trail", conversation_trail(conversation_id)))
 
 
@@ -262,7 +262,7 @@ DIRECTIONS = ("next", "previous")
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
-    """The last message as a fragment; without scripts the link opens the conversation."""
+    """Return the last message as a fragment; without htmx, redirect to the conversation."""
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect(conversation_url(ref, request.GET.get("in", "")))
     return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
@@ -271,7 +271,7 @@ def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
-    """Go to the next or previous conversation of the list that `in` names, or at its end back to the list."""
+    """Go to the next or previous conversation of the list in GET `in`, or back to the list at either end."""
     if direction not in DIRECTIONS:
         raise NotFound
     token = request.GET.get("in", "")

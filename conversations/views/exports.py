@@ -1,4 +1,4 @@
-"""`/conversations/export/`: a list of conversations as a file."""
+"""`/conversations/export/`: download a list of conversations as a file."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from conversations.saved_views.records import describe
 @requires(Permission.CONVERSATION_EXPORT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def export(request: StaffRequest) -> HttpResponseBase:
-    """What will be in the file, and on POST the file. GET `in`: the list and its filters, sealed."""
+    """Show what the file will contain; on POST, return the file. GET `in`: the sealed list and its filters."""
     token = request.GET.get("in", "")
     context = open_list_context(token)
     if context is None:

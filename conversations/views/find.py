@@ -1,4 +1,4 @@
-"""Finding a conversation from what a person typed: POSTed, so that no number or address is ever in a URL or a log."""
+"""Look-ups of conversations. What a person types is POSTed, so that no number or address gets into a URL or a log."""
 
 from functools import partial
 
@@ -20,10 +20,11 @@ from conversations.views.lists import rows_of
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
-    """GET: the look-ups, or the results that a sealed `found` names; `open` opens the only one. POST `look`: run one.
+    """Show the look-up forms, or run one (POST `look`).
 
-    One conversation opens at once; several in one list open that list; several lists make a page of results. If nothing
-    is found, the message does not tell "none" from "not in your scope".
+    A single conversation opens directly; several in one list open that list; several lists open a page of results,
+    which GET `found` reproduces (sealed; with `open`, a single result opens directly). If nothing is found, the message
+    does not distinguish "none" from "not in your scope".
     """
     if request.method != "POST" and "found" in request.GET:
         return _results(request)
@@ -31,7 +32,7 @@ def find(request: StaffRequest) -> HttpResponse:
 
 
 class NothingFound(NotFound):
-    """A look-up found nothing; `notice` says how far it searched."""
+    """A look-up found nothing. `notice` says how far it searched."""
 
     def __init__(self, notice: str) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class NothingFound(NotFound):
 
 
 def _found(staff: Staff, form: ConversationLookupForm) -> str:
-    """The address of what was found. Raises `NothingFound`."""
+    """Run a look-up and return the URL of its result. Raises `NothingFound`."""
     finding = form.find(staff)
     if not finding.rows:
         raise NothingFound(finding.notice)
@@ -63,13 +64,13 @@ def _page(
 
 
 def _results(request: StaffRequest) -> HttpResponse:
-    """Run a sealed look-up again, so that the results are those of now and of this person's scope."""
+    """Run a sealed look-up again, so that the results are current and within this person's scope."""
     context = open_list_context(request.GET["found"])
     form = bound_lookup(context)
     if context is None or form is None:
         raise NotFound
     finding = form.find(request.staff)
-    # Without what was typed: the link may come from somebody else.
+    # The form stays empty: the link may come from somebody else, who typed the terms.
     if not finding.rows:
         return _page(request, None, nothing=NothingFound(finding.notice))
     if "open" in request.GET and len(finding.rows) == 1:

@@ -1,4 +1,4 @@
-"""`/conversations/<ref>/give/`: a conversation for a colleague or a group. `/told/`: what colleagues told a person."""
+"""`/conversations/<ref>/give/`: give a conversation to a colleague or group. `/told/`: messages from colleagues."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -42,7 +42,7 @@ _DONE = {
 
 
 class GiveForm(forms.Form):
-    """To whom, and why."""
+    """Who gets a conversation, and why."""
 
     receiver = forms.ChoiceField(
         label="Who gets it",
@@ -58,7 +58,7 @@ class GiveForm(forms.Form):
     )
 
     def offer(self, colleagues: Iterable[Colleague], groups: Iterable[Group]) -> None:
-        """Say who can be chosen."""
+        """Set the choices of the receiver."""
         self.fields["receiver"].choices = [  # type: ignore[attr-defined]
             ("", "Choose"),
             ("Colleagues", [(_COLLEAGUE + each.username, _named(each)) for each in colleagues]),
@@ -67,7 +67,7 @@ class GiveForm(forms.Form):
 
     @property
     def to(self) -> tuple[HandOffAction, str]:
-        """What is to be done, and to whom."""
+        """The action, and the username or group id of the receiver."""
         chosen: str = self.cleaned_data["receiver"]
         if chosen.startswith(_GROUP):
             return HandOffAction.HAND_OVER, chosen.removeprefix(_GROUP)
@@ -109,7 +109,7 @@ def _named(colleague: Colleague) -> str:
 
 
 def _intent_of(token: str, action: HandOffAction, request: StaffRequest, ref: str) -> Intent:
-    """What the form was rendered for. Raises `BadReference`, and `NotFound` for another conversation's."""
+    """Return the form's intent with the chosen action. Raises `BadReference`, `NotFound` for another conversation."""
     intent = unseal_intent(token, request.staff)
     if unseal("conversation", ref, 2) != (intent.primary_channel, intent.conversation_id):
         raise NotFound
@@ -119,7 +119,7 @@ def _intent_of(token: str, action: HandOffAction, request: StaffRequest, ref: st
 @requires(Permission.HAND_OFF)
 @require_http_methods(["GET", "HEAD", "POST"])
 def told(request: StaffRequest) -> HttpResponse:
-    """What colleagues told a person; its form puts it away."""
+    """Show what colleagues told a person; on POST, dismiss the messages with these ids."""
     if request.method == "POST":
         put_away(request.staff.username, request.POST.getlist("id"))
         return redirect("told")
@@ -130,7 +130,7 @@ def told(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("told")
 def availability(request: StaffRequest) -> HttpResponse:
-    """Say that one is there or away. Who is away keeps what they hold, and is not offered first."""
+    """Set oneself available or away. People who are away keep what they hold and are not offered first."""
     available = request.POST.get("available") == "yes"
     set_available(request.staff, available)
     messages.success(request, "You are available." if available else "You are away. What you hold stays with you.")

@@ -1,4 +1,4 @@
-"""`POST /conversations/<ref>/hand-off/`: one action of the hand-off panel."""
+"""`POST /conversations/<ref>/hand-off/`: perform one action of the hand-off panel."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -41,7 +41,7 @@ _DONE = {
     HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
 _ROUTING_LEFT = "In the meantime, somebody else changed where this customer's messages go. Their change was kept."
-# After giving up a conversation from a row of a list (`stay`), people return to the list.
+# After giving up a conversation from a row of a list (`stay`), the agent returns to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
 
 
@@ -63,10 +63,10 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     except Invalid as error:
         return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not help.
+        # Nothing was written, and a retry would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
-        # The intent's id makes sending it again safe, so the page offers what was typed once more.
+        # The intent's id makes a retry safe, so the page offers the form again with what was typed.
         context = {
             "reference": ref,
             "detail": str(error),
@@ -88,7 +88,7 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _typed(request: StaffRequest, name: str) -> str:
-    """Read a text field with single line feeds, as `maxlength` in the browser counts them."""
+    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
@@ -97,7 +97,7 @@ def _back(request: StaffRequest, reference: str) -> str:
 
 
 def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
-    """Show the present state with fresh forms that keep what was typed."""
+    """Show the current state with fresh forms that keep what was typed."""
     item = load_conversation(reference, request.staff)
     state = hand_off_of(item)
     context = {

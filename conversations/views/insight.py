@@ -1,4 +1,4 @@
-"""`/insight/`: reports of what the AI resolves, costs and fails at, and how long people wait; and what is behind."""
+"""`/insight/`: reports on what the AI resolves, costs and fails at and how long people wait, with their rows."""
 
 import csv
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def _projects(company_id: str) -> dict[str, str]:
 @requires(Permission.INSIGHT_READ)
 @require_safe
 def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
-    """One report: figures and charts, each number with its meaning and the way to what is behind it."""
+    """Show one report: figures and charts, each with its definition and a link to the conversations behind it."""
     page = _page_named(slug)
     form, query = _asked(request, page)
     if not query.owners or not table_ready("INSIGHT"):
@@ -76,7 +76,7 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
 @requires(Permission.INSIGHT_READ)
 @require_safe
 def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
-    """One chart's numbers as CSV, with the filters of the address."""
+    """Return one chart's numbers as CSV, with the filters of the URL."""
     page = _page_named(slug)
     _, query = _asked(request, page, names_projects=False)
     if not table_ready("INSIGHT"):
@@ -94,7 +94,7 @@ def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
 @requires(Permission.INSIGHT_READ)
 @require_safe
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
-    """The conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
+    """List the conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
     page = _page_named(slug)
     form, query = _asked(request, page, names_projects=False)
     link = _link_in(request, page)
@@ -134,8 +134,10 @@ def _page_named(slug: str) -> ReportPage:
 
 
 def _asked(request: StaffRequest, page: ReportPage, *, names_projects: bool = True) -> tuple[InsightForm, InsightQuery]:
-    """What an address asks for. Where no form lists the projects, that of the address is not looked up: of one that is
-    unknown there are no numbers."""
+    """Return the filter form and the query of a URL. Raises `NotFound` for an owner that is not in scope.
+
+    With `names_projects=False` the project is not looked up: an unknown one simply has no numbers.
+    """
     owners = _owners(request.staff, page.owned_by)
     wanted = request.GET.get(page.owned_by, "") if page.owned_by else ""
     wanted = wanted or (next(iter(owners)) if len(owners) == 1 else "")
@@ -147,13 +149,16 @@ def _asked(request: StaffRequest, page: ReportPage, *, names_projects: bool = Tr
     form = InsightForm(request.GET, page.owned_by, owners, projects, page.channels)
     query = form.query(clock.now().date())
     if page.kind is FactKind.MIDDLEWARE and request.staff.scope.everything and not form.owner:
-        # Of some conversations nobody knows whose they are.
+        # Some conversations have no known company; their facts are stored under "".
         query = replace(query, owners=(*query.owners[: MOST_OWNERS - 1], ""))
     return form, query
 
 
 def _owners(staff: Staff, owned_by: OwnedBy) -> dict[str, str]:
-    """Whose facts a person may see, by id. Raises `NotFound` where that takes all companies, and they have some."""
+    """Return the owners whose facts a person may see: id to name.
+
+    Raises `NotFound` for a platform report unless the scope covers everything.
+    """
     if owned_by is OwnedBy.TENANT:
         return dict(sorted(names_for(staff).items(), key=lambda each: each[1].casefold()))
     if owned_by is OwnedBy.PLATFORM:
@@ -170,7 +175,7 @@ def _built(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
 
 
 def _budgets(request: StaffRequest, form: InsightForm) -> dict[str, Any]:
-    """This month's budgets: the figures of one company, or a row for each that has one."""
+    """Return this month's budgets: figures for the chosen company, or a row for each company with a budget."""
     company_id, leads = form.owner, request.staff.can(Permission.TEAM_LEAD)
     names, today = {company_id: form.owners[company_id]} if company_id else form.owners, clock.now().date()
     costs = month_costs(names, today)
@@ -210,7 +215,7 @@ def _frame(request: StaffRequest, page: ReportPage, form: InsightForm, query: In
 
 
 def _address(path: str, form: InsightForm, page: ReportPage | None = None) -> str:
-    """An address with the filters; of another report those that it has."""
+    """Return a URL with the filters; with `page`, only those that the other report supports."""
     values = form.values()
     if page is not None and page.owned_by is not form.owned_by:
         values.pop("project", None)
@@ -221,7 +226,7 @@ def _address(path: str, form: InsightForm, page: ReportPage | None = None) -> st
 
 
 class _Links:
-    """Addresses of what is behind numbers."""
+    """URLs of the pages that list what is behind a number."""
 
     def __init__(self, page: ReportPage, form: InsightForm) -> None:
         path = reverse("insight-behind", args=[page.slug])
@@ -229,7 +234,7 @@ class _Links:
         self._patterns: dict[tuple[Topic, Measure], str] = {}
 
     def of(self, link: NumberLink | None) -> str:
-        """The address of one; "" for none."""
+        """Return the URL of a link; "" for None."""
         if link is None:
             return ""
         known = link.topic, link.pattern
@@ -260,7 +265,7 @@ def _link_in(request: StaffRequest, page: ReportPage) -> NumberLink:
 def _by_company(
     sources: list[NumberSource], form: InsightForm, page: ReportPage, link: NumberLink
 ) -> Iterator[tuple[str, int, str]]:
-    """For each company that adds to a number: its name, how much, and the address of what is behind that."""
+    """Yield the name, amount and URL of each company that contributes to a number."""
     base = _Links(page, form).of(link)
     asked = sources[:MOST_OWNERS]
     reads = (partial(read_sums, each.kind, each.owner, each.topic, each.where, each.first, each.last) for each in asked)
@@ -270,7 +275,7 @@ def _by_company(
 
 
 def _of_owner(base: str, form: InsightForm, source: NumberSource) -> str:
-    """The address of what is behind a number of one owner; "" where that has no name to be chosen by."""
+    """Return the URL of what is behind one owner's share of a number; "" for the owner without an id."""
     return f"{base}&{urlencode({str(form.owned_by): source.owner})}" if source.owner else ""
 
 

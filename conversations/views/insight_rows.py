@@ -1,4 +1,4 @@
-"""The rows of what is behind a number: what each kind of fact tells, and where its source has its page."""
+"""The rows behind a number: the cells of each kind of fact, and the URL of its source."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -17,7 +17,7 @@ from conversations.stores.tenant_conversations.reading import reference_of as te
 
 Parts = tuple[str, ...]
 _WRITERS = ("customer", "ai", "human", "user", "assistant", "other")
-# Beside when it began.
+# In addition to the time it began.
 COLUMNS: dict[FactKind, tuple[str, ...]] = {
     FactKind.CONVERSATIONS: ("Outcome", "Channel", "Project", "Messages", "Reason"),
     FactKind.THREADS: ("Origin", "Messages"),
@@ -28,7 +28,7 @@ COLUMNS: dict[FactKind, tuple[str, ...]] = {
 
 
 def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
-    """A row: the address of its page ("" where it is no longer there), when it began, its day, and its cells."""
+    """Return a row: its URL ("" if the source no longer exists), when it began, its day, and its cells."""
     return {
         "url": _URLS[fact.day.kind](parts) if parts else "",
         "started": clock.parse_instant(fact.data.get("started")),
@@ -38,7 +38,7 @@ def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
 
 
 def _day_label(day: str) -> str:
-    """A day as rows have it: `26 Nov 2026`; what is no day stays."""
+    """Format an ISO date as `26 Nov 2026`; return anything else unchanged."""
     try:
         read = date.fromisoformat(day)
     except ValueError:
@@ -63,7 +63,7 @@ _NAMES_OF_PEOPLE = {"taken": "Taken", "answered": "Answers"}
 
 
 def describe_number(link: NumberLink, owners: Sequence[str]) -> str:
-    """What a number is of, in words: its measure, then the parts of it that are chosen."""
+    """Describe what a number counts: its measure, then the chosen parts of it."""
     measure, *rest = link.pattern
     parts = [each for each in rest if each != ANY]
     names = _NAMES
@@ -109,7 +109,7 @@ _CELLS: dict[FactKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
 def _of_tenant(parts: Parts) -> str:
     if len(parts) == 1:
         return url_of("tenant", *parts)
-    # Some writers put more into the key of a partition than the tenant.
+    # Some writers put more than the tenant id into the partition key.
     tenant_id = parts[0].partition("#")[0]
     return reverse("tenant-conversation", args=[tenant_id, tenant_conversation(*parts)])
 

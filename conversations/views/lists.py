@@ -1,4 +1,4 @@
-"""Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
+"""Lists of conversations: by company and project, by recipient, and between our number and a recipient."""
 
 from contextlib import suppress
 from typing import Any
@@ -48,9 +48,9 @@ _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": 
 
 
 def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[dict[str, Any]]:
-    """Build the rows of conversations/_rows.html, each linked with the list's context.
+    """Return the rows of conversations/_rows.html, each linked with the list's context.
 
-    The customer is `name`, which may wrap, and `identifier`, which does not. An address that is "" has no page.
+    The customer is `name`, which may wrap, and `identifier`, which does not. A URL of "" means that there is no page.
     """
     query = "?" + urlencode({"in": seal_list_context(context)})
     rows = []
@@ -82,7 +82,7 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
 
 
 def _status(summary: ConversationSummary) -> dict[str, str]:
-    """The status by its family, and as stored; an unknown one as it is."""
+    """Return the label of the status family and the stored status; an unknown status is shown as stored."""
     family, stored = family_shown(summary), words(summary.status)
     return {
         "status": family.label if family else stored,
@@ -92,7 +92,7 @@ def _status(summary: ConversationSummary) -> dict[str, str]:
 
 
 def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
-    """Say who has the conversation: words, tone and icon."""
+    """Return who has the conversation: words, tone and icon."""
     agent = summary.hand_off.agent
     whose = "you" if agent == staff.username else summary.hand_off.agent_shown
     match summary.hand_off.state:
@@ -109,10 +109,10 @@ def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """`/conversations/`: companies in scope, the projects of the opened one (GET `company`), and the look-ups.
+    """Show the companies in scope, the projects of the open one (GET `company`), and the look-up forms.
 
-    One Query for the companies. Projects are read for the opened company, or for a person's only one; with scripts,
-    each company's come as a fragment once they scroll into view.
+    One Query for the companies. Projects are read only for the open company, or if a person has just one; with
+    scripts, htmx loads each company's projects as a fragment when it scrolls into view.
     """
     companies = companies_for(request.staff)
     opened = request.GET.get("company", companies[0].company_id if len(companies) == 1 else "")
@@ -141,7 +141,7 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 def _projects(company: Company) -> dict[str, Any]:
-    """A company's projects with how many wait in each, read in parallel."""
+    """Return a company's projects and how many conversations wait in each, read in parallel."""
     reading, counting = submit(projects_of, company.company_id), submit(waits_in, company.company_id)
     read, waiting = reading.result(), counting.result()
     links = [
@@ -154,7 +154,7 @@ def _projects(company: Company) -> dict[str, Any]:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
-    """A company's conversations, or a project's. GET: status, channel, hand_off, task, order; `page` is a cursor."""
+    """List conversations of a company or project. GET: status, channel, hand_off, task, order; `page` is a cursor."""
     staff = request.staff
     if not staff.scope.covers_company(company_id):
         raise NotFound
@@ -167,8 +167,8 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None
     if shown is None and not unfiltered.next:
-        # A project exists through its conversations; so does a company, unless the registry names it. If there is
-        # more to search it exists: everything searched so far may be past its TTL.
+        # A project exists if it has conversations; so does a company, unless the registry names it. If there is more
+        # to search, it exists: every item searched so far may be past its TTL.
         named = None if project_id else company_named(company_id)
         if project_id or (named is None and company_id not in staff.scope.company_ids):
             raise NotFound
@@ -192,8 +192,9 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
 @require_safe
 @not_for_prefetch
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
-    """A recipient's conversations; looking is recorded. GET: since, until, status, channel, hand_off, task; `page` is a
-    cursor.
+    """List a recipient's conversations and record the look-up.
+
+    GET: since, until, status, channel, hand_off, task; `page` is a cursor.
     """
     staff = request.staff
     (primary_channel,) = unseal("recipient", ref, 1)
@@ -202,7 +203,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
     if not page.rows and any_of(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
         raise NotFound
-    # Without a trail people still read the list, masked.
+    # If the trail cannot be written, the list is still shown, masked.
     with suppress(NoTrail):
         note_look(primary_channel, staff, CONVERSATIONS)
     context = {
@@ -215,14 +216,14 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def looks_url(ref: str, staff: Staff) -> str:
-    """Return the page of who looked this recipient up; "" for people who do not review."""
+    """Return the URL of the list of who looked this recipient up; "" without the permission to review."""
     return reverse("audit-looks-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def replies(request: StaffRequest, ref: str) -> HttpResponse:
-    """The conversations between our number or address and a recipient. `page` is a cursor."""
+    """List the conversations between our number or address and a recipient. `page` is a cursor."""
     staff = request.staff
     channel, ours, theirs = unseal("replies", ref, 3)
     if channel not in CHANNELS:
@@ -247,7 +248,7 @@ def _list(
     place: dict[str, Any],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """Render the page of a list, or the list alone for htmx."""
+    """Render the page of a list, or for htmx only the list."""
     values = form.values() if form else {}
     if form:
         form.offer(page.rows)
@@ -279,7 +280,7 @@ def _url(path: str, values: dict[str, str], cursor: str = "") -> str:
 @require_safe
 @not_for_prefetch
 def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
-    """Ask every store that the person may read, and put the search on record."""
+    """Search every store that the person may read for the recipient, and record the search."""
     who, results = look_up(ref, request.staff)
     context = {
         "who": who,

@@ -1,4 +1,4 @@
-"""`/queue/to-approve/`: first messages that wait for a person. `/system/messages/`: what could not be placed."""
+"""`/queue/to-approve/`: first messages that wait for approval. `/system/messages/`: messages without a conversation."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ GONE = "Somebody else has already dealt with this message."
 @requires(Permission.HAND_OFF)
 @require_safe
 def to_approve(request: StaffRequest) -> HttpResponse:
-    """First messages of the companies in scope that a rule holds, oldest first."""
+    """List the first messages that a rule holds for approval in the companies in scope, oldest first."""
     names = {company.company_id: company.name for company in companies_for(request.staff)}
     asked, left_out = at_once(names)
     try:
@@ -48,7 +48,7 @@ def to_approve(request: StaffRequest) -> HttpResponse:
 
 
 def _first_message(first: FirstMessage, names: dict[str, str], staff: Staff) -> dict[str, Any]:
-    """Build one row of conversations/to_approve.html."""
+    """Return one row of conversations/to_approve.html."""
     return {
         "message": first,
         "who": first.name,
@@ -63,7 +63,7 @@ def _first_message(first: FirstMessage, names: dict[str, str], staff: Staff) -> 
 @requires(Permission.HAND_OFF)
 @form_on("queue-to-approve")
 def decide(request: StaffRequest, ref: str) -> HttpResponse:
-    """Approve or reject one first message, as the pressed button says. A form sent twice acts once."""
+    """Approve or reject one first message, depending on the button pressed. A form sent twice acts once."""
     try:
         if request.POST.get("decision") == "approve":
             company_id = approvals.approve(ref, request.staff)
@@ -80,7 +80,7 @@ def decide(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.SYSTEM_READ)
 @require_safe
 def unplaced(request: StaffRequest) -> HttpResponse:
-    """Messages from the hand-off queue that belong to no conversation, latest first, redacted."""
+    """List messages from the hand-off queue that belong to no conversation, latest first, redacted."""
     cursor = request.GET.get("page", "")
     try:
         rows, following = not_placed.page(request.staff, cursor)
@@ -99,7 +99,7 @@ def unplaced(request: StaffRequest) -> HttpResponse:
 @requires(Permission.SYSTEM_READ)
 @form_on("messages-not-placed")
 def resolve(request: StaffRequest, ref: str) -> HttpResponse:
-    """Try to place one message again, or discard it, as the pressed button says."""
+    """Try to place one message again, or discard it, depending on the button pressed."""
     try:
         if request.POST.get("decision") == "retry":
             not_placed.retry(ref, request.staff)

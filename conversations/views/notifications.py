@@ -1,4 +1,4 @@
-"""`/team/notifications/`: where a company's notifications go, what became of them, and changing that."""
+"""`/team/notifications/`: a company's notification destinations and their deliveries."""
 
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ _GONE = "This destination no longer exists."
 
 
 class DestinationForm(forms.Form):
-    """A destination: what it is called, where it is, and what it is told."""
+    """A destination: its name, its address, and the events it is notified of."""
 
     title = forms.CharField(
         max_length=destinations.LONGEST_NAME,
@@ -62,7 +62,7 @@ class DestinationForm(forms.Form):
         self.fields["types"].choices = types  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """An address fits its kind."""
+        """Check that the address fits the kind."""
         cleaned = super().clean() or {}
         if "kind" in cleaned and "address" in cleaned:
             problem = destinations.address_problem(DestinationKind(cleaned["kind"]), cleaned["address"])
@@ -79,17 +79,17 @@ class DestinationForm(forms.Form):
 
 
 class DeletionForm(DestinationForm):
-    """The same of a destination that is to be deleted: nobody needs to correct it before."""
+    """The form for deleting a destination, whose stored values may be invalid."""
 
     def is_valid(self) -> bool:
-        """Nothing of it is stored."""
+        """Return True: the values are not stored."""
         return True
 
 
 @requires(Permission.TEAM_LEAD)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """The destinations of a company (GET `company`), or those that are told of all companies, by name."""
+    """List by name the destinations of a company (GET `company`), or those for all companies."""
     company_id = request.GET.get("company", "")
     if not company_id and not request.staff.scope.everything:
         return redirect("team")
@@ -121,12 +121,12 @@ def index(request: StaffRequest) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def new(request: StaffRequest) -> HttpResponse:
-    """Add a destination for a company (GET `company`), or for all."""
+    """Add a destination for a company (GET `company`), or for all companies."""
     company_id, staff = request.GET.get("company", ""), request.staff
     company = _company(request, company_id)
     form = DestinationForm(request.POST if request.method == "POST" else None, company_id)
     back = _with_company("notifications", company_id)
-    # So that a form that is sent twice adds one.
+    # The token carries the new id, so that a form sent twice adds one.
     token = request.POST.get("token") or seal(_REFERENCE, company_id, new_action_id())
 
     def act() -> str:
@@ -143,7 +143,7 @@ def new(request: StaffRequest) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
-    """Change a destination, or delete it, as the pressed button says."""
+    """Change a destination, or delete it, depending on the button pressed."""
     staff, seen = request.staff, _load(request, ref)
     values = seen.values
     stored = {
@@ -180,7 +180,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def destination(request: StaffRequest, ref: str) -> HttpResponse:
-    """One destination and what became of its notifications; its buttons send a test or again, and show the secret."""
+    """Show a destination and its deliveries; on POST, send a test, send again, or show or renew the secret."""
     seen = _load(request, ref)
     context: dict[str, Any] = {}
     if request.method == "POST":
@@ -200,7 +200,7 @@ def destination(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> str:
-    """Do what the pressed button says; a secret that is shown is put into the context."""
+    """Perform the action of the button pressed and return a message; put a secret to show into the context."""
     staff = request.staff
     match request.POST.get("do", ""):
         case "test":
@@ -245,7 +245,7 @@ def _page(seen: Destination) -> dict[str, Any]:
 
 
 def _load(request: StaffRequest, ref: str) -> Destination:
-    """The destination of a sealed reference, of a company whose team the person leads."""
+    """Return the destination of a sealed reference, if the person leads its company. Raises `NotFound`."""
     company_id, destination_id = unseal(_REFERENCE, ref, 2)
     destinations.check_manager(company_id, request.staff)
     found = destinations.find(company_id, destination_id)
@@ -270,7 +270,7 @@ def _with_company(route: str, company_id: str) -> str:
 
 
 def _company(request: StaffRequest, company_id: str) -> str:
-    """The name of a company whose team the person leads; "" for all. Raises `Forbidden` and `NotFound`."""
+    """Return the name of a company that the person leads; "" for all. Raises `Forbidden` and `NotFound`."""
     destinations.check_manager(company_id, request.staff)
     found = company_named(company_id) if company_id else None
     if company_id and found is None:

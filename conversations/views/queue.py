@@ -1,4 +1,4 @@
-"""`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
+"""`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what needs attention."""
 
 import hashlib
 import json
@@ -38,16 +38,16 @@ from conversations.telling import told_to
 from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, waits_of, words_of
 from conversations.views.saved_views import queue_menu
 
-# How often an open page asks for changes. Without the index each answer searches every company.
+# How often an open page polls. Without the index, each poll searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 
 
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue(request: StaffRequest) -> HttpResponseBase:
-    """The queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
+    """Show the queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
 
-    With htmx or polling the list alone. A poll with the tag of what the page shows is answered 304.
+    For htmx and polls, only the list. A poll whose ETag matches gets 304.
     """
     staff = request.staff
     names = {company.company_id: company.name for company in companies_for(staff)}
@@ -79,7 +79,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     as_list = polls or request.htmx  # type: ignore[attr-defined]
     if not as_list:
         context["saved_views"] = queue_menu(form, names, staff)
-        # Beside what polls replace: they read nothing of it.
+        # Outside the part that polls replace, so a poll does not read the budgets.
         context["budgets"] = reached_budgets(names, staff) if form.chosen_tab == ATTENTION else []
     response = render(request, "conversations/_queue.html" if as_list else "conversations/queue.html", context)
     if place is None:
@@ -88,7 +88,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 
 
 def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | None = None) -> list[dict[str, Any]]:
-    """Build the tabs of the queue; they keep the filters of `form`. Without a hand-off queue nothing is to approve."""
+    """Return the tabs of the queue, with the filters of `form`. Without a hand-off queue there is no "To approve"."""
     form = form or QueueForm(QueryDict())
     tabs = [(name, label, form.url_of(name)) for name, label in TAB_LABELS.items()]
     if settings.HANDOFF_QUEUE_URL or current == APPROVE:
@@ -100,7 +100,7 @@ def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | Non
 
 
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
-    """The tag of what this address shows."""
+    """Return the ETag of what the page shows."""
     tones = [(wait["tone"], wait["answered"]) for wait in shown["waits"] if wait]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown[each]) for each in ("notice", "indexer", "not_placed")]
@@ -139,9 +139,9 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, and what is new for this person, for every open page; counts are seconds old.
+    """Return as JSON how many wait and what is new for this person; every open page polls it. Counts may be cached.
 
-    GET `reading`: which conversation the page shows (`presence.token_for`); `writing`: its reply was typed just now.
+    GET `reading`: the conversation that the page shows (`presence.token_for`); `writing`: the person is typing a reply.
     """
     username, token = request.staff.username, request.GET.get("reading", "")
     companies = [company.company_id for company in companies_for(request.staff)]
@@ -164,7 +164,7 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
 @requires(Permission.HAND_OFF)
 @require_safe
 def waiting_times(request: StaffRequest) -> HttpResponse:
-    """How long people wait now in each company and project in scope."""
+    """Show how long people currently wait in each company and project in scope."""
     names = {company.company_id: company.name for company in companies_for(request.staff)}
     form = QueueForm(request.GET)
     found = counting.waits_of(names)
@@ -181,9 +181,10 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
 def _numbers(
     page: QueuePage, form: QueueForm, company_ids: list[str], staff: Staff, *, first: bool, polls: bool
 ) -> dict[str, Count]:
-    """Count what each tab lists. A page that holds all of its tab needs no read.
+    """Count what each tab lists. A page that contains all of its tab needs no read.
 
-    With filters only what was read counts. What people hold is counted when an open page asks for updates.
+    With filters, only the rows read are counted. Held conversations and first messages to approve are counted on polls;
+    otherwise only cached counts are used.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
     held_back = counting.to_approve(company_ids, read=polls) if settings.HANDOFF_QUEUE_URL else None
@@ -201,14 +202,14 @@ def _numbers(
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line; `tone` as components/_notice.html has it."""
+    """A one-line notice; `tone` is a tone of components/_notice.html."""
 
     text: str
     tone: str = "human"
 
 
 def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
-    """Say what was not searched. `names` are those of the companies in scope, by id."""
+    """Return a notice of what was not searched, or None. `names`: companies in scope by id."""
     parts = []
     if not names:
         parts.append(
@@ -229,7 +230,7 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     return Notice(" ".join(parts)) if parts else None
 
 
-# For none, one and several conversations in a tab.
+# Headings for none, one and several conversations in a tab.
 _HEADINGS = {
     WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
     MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
@@ -249,7 +250,7 @@ _UNCOUNTED = {
 
 
 def heading(tab: str, count: Count | None, *, partial: bool) -> str:
-    """Say how many a tab lists. `partial`: not everything was searched, so "nobody" would be too much to say."""
+    """Say how many conversations a tab lists. `partial`: not everything was searched, so never "nobody is waiting"."""
     if count is None:
         return _UNCOUNTED[tab]
     none, one, several = _HEADINGS[tab]
@@ -259,7 +260,7 @@ def heading(tab: str, count: Count | None, *, partial: bool) -> str:
 
 
 def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
-    """Say what is wrong with the index behind the page; None when all is well."""
+    """Return a notice of what is wrong with the index behind the page; None if nothing is."""
     if not indexed:
         if not index_ready("CONVERSATIONS", INDEX):
             return Notice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")

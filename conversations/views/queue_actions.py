@@ -1,4 +1,4 @@
-"""What is done to the queue as a whole: take the longest waiting, release all of mine."""
+"""Actions on the queue as a whole: take the longest-waiting conversation, release all of mine."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -21,7 +21,7 @@ from conversations.reading import conversation_url, seal_list_context
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def take(request: StaffRequest) -> HttpResponse:
-    """Take whoever has waited longest among those that pass the filters. A form sent twice takes once."""
+    """Take the longest-waiting conversation that matches the filters. A form sent twice takes one."""
     username, action_id = unseal("take", request.POST.get("token", ""), 2)
     if username != request.staff.username:
         raise BadReference
@@ -39,7 +39,7 @@ def take(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def release_mine(request: StaffRequest) -> HttpResponse:
-    """Release everything that the person holds, and say where there may be more."""
+    """Release everything that the person holds, and say how many companies were not searched completely."""
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:

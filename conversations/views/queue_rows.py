@@ -1,4 +1,4 @@
-"""The rows of one page of the queue: who waits how long and why, and what the reader may do with each."""
+"""The rows of one page of the queue: who waits, how long and why, and what the reader may do with each."""
 
 import hashlib
 import json
@@ -22,12 +22,12 @@ from conversations.receiving.rows import LastWords, last_words
 from conversations.records import Family, HandOff, HandOffState, family_of
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
-# Letters of a tag that tell the versions of one row apart.
+# Hex digits of a row's tag that are enough to notice a change.
 _VERSION = 10
 
 
 def words_of(page: QueuePage) -> dict[str, LastWords]:
-    """What customers wrote last, by reference, where that belongs to the request that is shown."""
+    """Return what customers wrote last, by reference, if it belongs to the request that the row shows."""
     found = last_words(entry.key for entry in page.entries)
     return {
         entry.summary.reference: words
@@ -37,7 +37,7 @@ def words_of(page: QueuePage) -> dict[str, LastWords]:
 
 
 def _belongs(words: LastWords, hand_off: HandOff) -> bool:
-    """Whether words came with this request, or nothing says when it was made."""
+    """Return whether a message came after the request, or the time of the request is unknown."""
     since = None if hand_off.wait_at_least else hand_off.requested_at
     return words.at is not None and (since is None or since <= words.at)
 
@@ -45,10 +45,10 @@ def _belongs(words: LastWords, hand_off: HandOff) -> bool:
 def rows_of(
     page: QueuePage, tab: str, list_context: str, staff: Staff, shown: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed.
+    """Return the rows of conversations/_queue_list.html; `version` changes whenever the row does.
 
-    `shown` are the page's waits, words of customers, and what is unread. `bulk` says what the row can be selected for,
-    and `token` is what its checkbox sends.
+    `shown`: the page's `waits`, `words` of customers, and `unread` references. `bulk`: the bulk actions the row can be
+    selected for; `token`: the value of its checkbox.
     """
     now = clock.now()
     query = "?" + urlencode({"in": list_context})
@@ -84,15 +84,15 @@ def rows_of(
 
 
 def bulk_actions_of(rows: Iterable[Mapping[str, Any]]) -> list[BulkAction]:
-    """What can be done with at least one of these rows, in the order of the buttons."""
+    """Return the bulk actions that at least one of these rows allows, in the order of the buttons."""
     offered = {each for row in rows for each in row["bulk"]}
     return [each for each in BulkAction if each in offered]
 
 
 def _tags(entry: QueueEntry, words: LastWords | None, *, is_unread: bool) -> list[dict[str, Any]]:
-    """The states of a row in a word each; with `at`, since or until when.
+    """Return the tags of a row; `at` is since or until when.
 
-    Of what the AI has, the title says what needs attention.
+    Rows that the AI has get no tags for their causes: the title says what needs attention.
     """
     hand_off, raw, tags = entry.hand_off, entry.item.raw, []
     if hand_off.state is not HandOffState.AI:
@@ -116,29 +116,29 @@ def _tag(
 
 
 def since_of(entry: QueueEntry) -> datetime | None:
-    """Since when a human is wanted, or what the AI has needs attention; None where nothing tells."""
+    """Return since when a human is needed, or, for what the AI has, since when it needs attention; None if unknown."""
     if entry.hand_off.state is HandOffState.AI and entry.causes:
         return cause_since(entry.causes[0], entry.item.raw)
     return entry.hand_off.requested_at
 
 
 def longest_of(waits: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """The longest wait of the rows: urgent ones come first, however long they wait."""
+    """Return the longest unanswered wait. It may not be the first row: urgent ones come first."""
     unanswered = [wait for wait in waits if wait and not wait["answered"]]
     return min(unanswered, key=lambda wait: wait["since"], default=None)
 
 
 def waits_of(page: QueuePage) -> list[dict[str, Any] | None]:
-    """How long the customers of a page have waited, row by row."""
+    """Return how long each row's customer has waited."""
     now = clock.now()
     return [_wait_of(entry, now) for entry in page.entries]
 
 
 def _wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
-    """How long a customer has waited for an answer, as templates show it; None if unknown.
+    """Return how long a customer has waited for an answer, for templates; None if unknown.
 
-    `at_least`: it may be longer. `due_at`: by when people mean to answer. `answered`: they have, and the customer has
-    not written since.
+    `at_least`: it may be longer. `due_at`: the target. `answered`: a person answered and the customer has not written
+    since.
     """
     hand_off = entry.hand_off
     if hand_off.state is HandOffState.AI:
@@ -163,12 +163,12 @@ def _wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
 def _counted(since: datetime, now: datetime, tone: str = "") -> dict[str, Any]:
     words = clock.format_span(max(timedelta(0), now - since))
     wait = {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone}
-    # All of them, each time: what templates look for in vain takes longest.
+    # Always set every key: failed lookups are the slowest part of a template.
     return wait | {"answered": False, "at_least": False, "due_at": "", "due": ""}
 
 
 def title_of(entry: QueueEntry) -> str:
-    """Say why a row is there: the reason of the request, or what needs attention; "" where nothing tells."""
+    """Return why a row is listed: the reason of the request, or what needs attention; "" if unknown."""
     if entry.hand_off.state is HandOffState.AI:
         return _TITLES.get(entry.causes[0], "") if entry.causes else ""
     return entry.hand_off.reason
@@ -188,7 +188,7 @@ def _tone(waited: timedelta | None) -> str:
 
 
 def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
-    """Digest rows and whatever else is shown (any JSON values), without ages: the browser keeps them fresh."""
+    """Digest rows and other shown values (anything JSON), without ages: the browser updates those itself."""
     rows = [
         (
             *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),

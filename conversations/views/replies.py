@@ -1,6 +1,6 @@
-"""`/conversations/<ref>/reply/…`: a reply of the holder, taking it back, trying again, and its template; the note.
+"""`/conversations/<ref>/reply/…`: send a reply as the holder, undo it, retry it, load its template; save the note.
 
-Each works as a form of a page. A script sends the same forms and gets fragments: the box, or what replaces its token.
+Every view works as a plain form. A script posts the same forms and gets fragments: the box, or its new token.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ NOT_THE_HOLDER = "Only the person who has this conversation can do that."
 @requires(Permission.HAND_OFF)
 @form_on("conversation", "ref")
 def reply(request: StaffRequest, ref: str) -> HttpResponse:
-    """Accept a reply, or a filled-in template. A form sent twice is one reply."""
+    """Accept a reply or a filled-in template. A form sent twice sends one reply."""
     form = unseal_form(request.POST.get("reply", ""), request.staff)
     if unseal("conversation", ref, 2) != (form.primary_channel, form.conversation_id):
         raise NotFound
@@ -63,7 +63,7 @@ def reply(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str, str]) -> HttpResponse:
-    """Send the template of the conversation's credentials, or show what it then says."""
+    """Send the filled-in template of the conversation's credentials, or preview it."""
     facts = ReplyFacts.of(load_row(ref, request.staff, *ITEM), None)
     found = read_template(facts.credentials).template
     if found is None:
@@ -78,7 +78,7 @@ def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str
 @requires(Permission.HAND_OFF)
 @form_on("conversation", "ref")
 def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
-    """Take a reply back before it leaves: its text is in the box again."""
+    """Undo a reply before it leaves and put its text back into the box."""
     row = load_reply(request.POST.get("reply", ""), _key(ref), request.staff)
     try:
         undo(row)
@@ -92,7 +92,7 @@ def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("conversation", "ref")
 def retry_reply(request: StaffRequest, ref: str) -> HttpResponse:
-    """Send the text of a reply that failed as another one: once, however often it is asked."""
+    """Send the text of a failed reply as a new reply. Repeated requests send it once."""
     key = _key(ref)
     row = load_reply(request.POST.get("reply", ""), key, request.staff)
     if row.state not in RETRIED:
@@ -109,7 +109,7 @@ def retry_reply(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("conversation", "ref")
 def load_template(request: StaffRequest, ref: str) -> HttpResponse:
-    """Let the sender fetch the template of the conversation's credentials."""
+    """Ask the sender to fetch the template of the conversation's credentials."""
     item = load_row(ref, request.staff, *ITEM)
     box = reply_box(item, request.staff, None, clock.now())
     facts = ReplyFacts.of(item, None)
@@ -130,7 +130,7 @@ def note(request: StaffRequest, ref: str) -> HttpResponse:
     return redirect(_back(request, ref))
 
 
-# --- What they answer -------------------------------------------------------------------------------------------------
+# --- Responses --------------------------------------------------------------------------------------------------------
 
 
 def _accepted(request: StaffRequest, ref: str) -> HttpResponse:
@@ -143,13 +143,13 @@ def _accepted(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _token(request: StaffRequest, ref: str, text: str) -> HttpResponse:
-    """What the script puts into the box: a new form's token, and the text of a reply that was taken back."""
+    """Render what the script puts into the box: a new form token, and the text of a reply that was undone."""
     context = {"token": seal_form(*_key(ref), request.staff), "text": text}
     return render(request, "conversations/_reply_token.html", context)
 
 
 def _refused(request: StaffRequest, ref: str, error: ConsoleError, text: str, values: dict[str, str]) -> HttpResponse:
-    """Say why, and keep what was typed: in a fresh box for the holder, else to be copied."""
+    """Show the error and keep what was typed: in a fresh box for the holder, otherwise as text to copy."""
     if isinstance(error, TableMissing):
         raise error
     return _again(request, ref, error, text, values)
@@ -179,7 +179,7 @@ def _again(
         "error": error,
         "notice": notice,
         "typed": text,
-        # Nothing is known of the conversation now: the same form finds what it did.
+        # The conversation could not be read: sending the same form again is safe and shows what it did.
         "again": request.POST.get("reply", "") if item is None else "",
         "preview": preview,
         "list_context": known_list_context(request.POST.get("in", "")),
@@ -190,12 +190,12 @@ def _again(
 
 
 def _is_same_form(request: StaffRequest, error: ConsoleError | None) -> bool:
-    """Whether the form may be sent again as it is: without an answer of the store, only that finds what it did."""
+    """Return whether to offer the same form again: if the store did not answer, the reply may have been accepted."""
     return isinstance(error, StoreUnavailable | Throttled) and "text" in request.POST
 
 
 def _typed(request: StaffRequest, name: str) -> str:
-    """A text field with single line feeds, as `maxlength` in the browser counts them."""
+    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 

@@ -1,4 +1,4 @@
-"""`/saved-replies/`: the saved replies that a person may use, and writing them; and picking one in a conversation."""
+"""`/saved-replies/`: list and edit the saved replies that a person may use; pick one in a conversation."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ _ABOUT = "the saved replies"
 @requires(Permission.HAND_OFF)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """The saved replies of one tab, by name. GET filters: tab, company, q. One Query, and one for the companies."""
+    """List the saved replies of one tab by name. GET filters: tab, company, q. One Query, and one for the companies."""
     staff = request.staff
     known = companies_for(staff) if request.GET.get("tab") == OwnerKind.COMPANY else ()
     form = SavedRepliesFilter(request.GET, known)
@@ -66,7 +66,7 @@ def index(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @require_http_methods(ASKING)
 def new(request: StaffRequest) -> HttpResponse:
-    """Add one: to one's own, or with GET `tab` (and `company`) to those for all or of a company."""
+    """Add a saved reply: a person's own, or with GET `tab` (and `company`) one for all or for a company."""
     owner = _owner_asked_for(request)
     owner.check_writer(request.staff)
     token = request.POST.get("token") or service.new_token(owner)
@@ -85,7 +85,7 @@ def new(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @require_http_methods(ASKING)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
-    """Change one. If somebody else changed or deleted it meanwhile, what was typed stays in the form."""
+    """Change a saved reply. If somebody else changed or deleted it meanwhile, the form keeps what was typed."""
     owner = service.owner_of(ref)
     owner.check_writer(request.staff)
     if request.method != "POST":
@@ -111,7 +111,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: SavedReplyChanged) -> HttpResponse:
-    """The form as typed, beside what is stored now: saving it again replaces that."""
+    """Show the form as typed, next to what is now stored; saving again overwrites that."""
     owner = service.owner_of(ref)
     try:
         saved = service.load(ref, request.staff)
@@ -122,7 +122,7 @@ def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: SavedRep
 
 
 def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResponse:
-    """The form as typed: it now adds a new one."""
+    """Show the form as typed; saving now adds a new saved reply."""
     context = _context(owner, request.staff, "Change a saved reply")
     context |= {"form": form, "is_gone": True, "token": service.new_token(owner), "action": _new_url(owner)}
     return answer(request, _FORM, context, Conflict())
@@ -131,7 +131,7 @@ def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResp
 @requires(Permission.HAND_OFF)
 @require_http_methods(ASKING)
 def delete(request: StaffRequest, ref: str) -> HttpResponse:
-    """Ask, then delete one as it was shown. A form sent twice acts once."""
+    """Ask for confirmation, then delete the saved reply if it is unchanged. A form sent twice acts once."""
     owner, error, problem = service.owner_of(ref), None, ""
     owner.check_writer(request.staff)
     try:
@@ -158,7 +158,7 @@ def delete(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @require_safe
 def pick(request: StaffRequest, ref: str) -> HttpResponse:
-    """What can be picked in a conversation, filled in for it: a page with a search (`q`), for htmx the list alone."""
+    """List saved replies, filled in for a conversation: a page with a search (`q`), or for htmx only the list."""
     item = load_row(ref, request.staff)
     is_fragment = bool(request.htmx)  # type: ignore[attr-defined]
     wanted = "" if is_fragment else request.GET.get("q", "").strip()[: service.LONGEST_NAME]
@@ -174,12 +174,14 @@ def pick(request: StaffRequest, ref: str) -> HttpResponse:
     return render(request, "saved_replies/_pick.html" if is_fragment else "saved_replies/pick.html", context)
 
 
-# --- What they share --------------------------------------------------------------------------------------------------
+# --- Shared helpers ---------------------------------------------------------------------------------------------------
 
 
 def _owner_asked_for(request: StaffRequest) -> Owner:
-    """Whose is to be added. Raises `NotFound` for what is no tab and for a company that does not exist or is not in
-    scope; a role without the right is refused before anything is read."""
+    """Return the owner that a new saved reply is for. Raises `NotFound` for an unknown tab or company.
+
+    For a company's, the permission is checked before anything is read.
+    """
     try:
         tab = OwnerKind(request.GET.get("tab", OwnerKind.STAFF))
     except ValueError as error:
@@ -210,7 +212,7 @@ def _query_of(owner: Owner) -> dict[str, str]:
 
 
 def _context(owner: Owner, staff: Staff, title: str, saved: SavedText | None = None) -> dict[str, Any]:
-    """`saved`: what a form shows, or has to be looked at again."""
+    """Return the context of a form. `saved`: the stored reply, whose version the form then carries."""
     whose = {OwnerKind.ALL: "For all", OwnerKind.STAFF: "My own"}.get(owner.kind)
     label = whose or service.company_name(owner.id, staff) or owner.id
     crumbs = [{"label": "Saved replies", "url": reverse("saved-replies")}, {"label": label, "url": _list_url(owner)}]

@@ -1,4 +1,4 @@
-"""`/views/`: saved views of the queue and of lists of conversations; the menu of them that these pages have."""
+"""`/views/`: saved views of the queue and of lists of conversations, and the menu that those pages show."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ from conversations.saved_views.records import (
 )
 from tenants.views.frame import ASKING, FormPage, fill_in
 
-# Views that stand beside the menu of all.
+# Views that are shown as links next to the menu of all.
 AT_HAND = 3
 _ABOUT = "the views"
 _LABELS = {FilteredList.QUEUE: "Queue", FilteredList.CONVERSATIONS: "Conversations"}
@@ -50,7 +50,7 @@ class ViewNameForm(forms.Form):
 
 
 class SaveViewForm(ViewNameForm):
-    """A view's name and, for leads, whom it is for. `others`: who that can be besides oneself, in words."""
+    """A view's name and, for leads, its audience. `others` describes who it can be shared with; "" for nobody."""
 
     audience = forms.ChoiceField(label="For", widget=forms.RadioSelect, required=False, initial="me")
 
@@ -63,20 +63,21 @@ class SaveViewForm(ViewNameForm):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is for others too."""
+        """Whether the view is shared with others."""
         return self.cleaned_data.get("audience") == "others"
 
 
-# --- Beside a list ----------------------------------------------------------------------------------------------------
+# --- Next to a list ---------------------------------------------------------------------------------------------------
 
 
 def menu_of(
     staff: Staff, of: FilteredList, names: Mapping[str, str], here: Mapping[str, str], company_id: str = ""
 ) -> dict[str, Any]:
-    """Build saved_views/_menu.html: what a person can open, own ones first, and saving the filters `here`.
+    """Return the context of saved_views/_menu.html: the views a person can open, own ones first, and a form to save
+    the filters `here`.
 
-    `names`: companies in scope by id; `company_id`: only views of that one. Two Queries at most, one of them cached. A
-    failure costs the links.
+    `names`: companies in scope by id; `company_id`: only views of that company. At most two Queries, one of them
+    cached. If reading fails, the links are missing.
     """
     here = given(of, here)
     kept = _with_only_company(of, here, names, staff)
@@ -99,7 +100,7 @@ def menu_of(
 
 
 def _at_hand(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first rows, and the current one if it is none of them."""
+    """Return the first rows, and the current one if it is not among them."""
     first, others = rows[:AT_HAND], rows[AT_HAND:]
     if any(row["is_current"] for row in first):
         return first
@@ -107,7 +108,7 @@ def _at_hand(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def queue_menu(form: QueueForm, names: Mapping[str, str], staff: Staff) -> dict[str, Any]:
-    """Build the menu of the queue with these filters, as `menu_of` does."""
+    """Return the menu of the queue for a form's filters; see `menu_of`."""
     return menu_of(staff, FilteredList.QUEUE, names, {"tab": form.chosen_tab} | form.values())
 
 
@@ -128,14 +129,14 @@ def _row(view: SavedView, names: Mapping[str, str], *, is_current: bool = False)
 def _with_only_company(
     of: FilteredList, filters: dict[str, str], names: Mapping[str, str], staff: Staff
 ) -> dict[str, str]:
-    """Filters with the company that they leave out where a person has only one."""
+    """Add the company to filters without one if it is the only company in scope."""
     if "company" in filters or staff.scope.everything or len(names) != 1:
         return filters
     return given(of, filters | {"company": next(iter(names))})
 
 
 def _others(filters: Mapping[str, str], names: Mapping[str, str], staff: Staff) -> str:
-    """Say with whom a person can share a view with these filters; "" for nobody."""
+    """Describe who a person can share a view with these filters with; "" for nobody."""
     company_id = filters.get("company", "")
     owner = ViewOwner(Audience.COMPANY, company_id) if company_id else ViewOwner(Audience.ALL)
     if not owner.may_write(staff):
@@ -149,7 +150,7 @@ def _others(filters: Mapping[str, str], names: Mapping[str, str], staff: Staff) 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """The views a person sees, with what each shows. Two Queries at most, and the names of companies."""
+    """List the views a person sees, with what each shows. At most two Queries, and the names of companies."""
     staff, names = request.staff, names_for(request.staff)
     can_write = not read_only_reason()
     rows = []
@@ -161,14 +162,14 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 def _lists(staff: Staff) -> list[tuple[str, str]]:
-    """The lists of which a person can save views: label and address."""
+    """Return label and URL of each list that the person can save views of."""
     return [(_LABELS[of], reverse(of.value)) for of, needed in NEEDED.items() if staff.can(needed)]
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
 def new(request: StaffRequest) -> HttpResponse:
-    """Save the filters of an address as a view. GET: `list`, and the filters as that list has them."""
+    """Save the filters of a URL as a view. GET: `list`, and the filters in that list's own parameters."""
     staff = request.staff
     try:
         of = FilteredList(request.GET.get("list", ""))
@@ -200,7 +201,7 @@ def new(request: StaffRequest) -> HttpResponse:
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
-    """Rename a view, or delete it. A form sent twice acts once; a lost race leaves what was typed."""
+    """Rename or delete a view. A form sent twice acts once; after a lost race the form keeps what was typed."""
     staff, back = request.staff, reverse("saved-views")
     try:
         view = records.load(ref, staff)

@@ -1,4 +1,4 @@
-"""`/queue/selected/`: what is done to selected rows of the queue. `/queue/selected/give/`: who gets them."""
+"""`/queue/selected/`: bulk actions on selected rows of the queue. `/queue/selected/give/`: give them to a colleague."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -29,7 +29,7 @@ from conversations.queue.selection import (
 from conversations.reading import identifier_for, known_list_context, list_link, open_list_context
 from conversations.views.giving import GiveForm
 
-# For one and for several conversations.
+# Messages for one and for several conversations.
 _DONE = {
     BulkAction.TAKE: ("You took 1 conversation.", "You took {} conversations."),
     BulkAction.RELEASE: (
@@ -51,14 +51,14 @@ _GIVEN = {
         "Handed over {} conversations. They wait for the group, and the waiting times continue.",
     ),
 }
-# Where something was done to more than so many, the message does not name each.
+# The message names the conversations only up to this number.
 NAMED = 5
 
 Selected = Callable[[StaffRequest, list[Intent]], HttpResponse]
 
 
 def _on_selection(view: Selected) -> Callable[[StaffRequest], HttpResponse]:
-    """Give a view what was selected; where nothing was, or too much, it is said in the list instead."""
+    """Pass the selected intents to a view; if none or too many were selected, return to the list with a warning."""
 
     @wraps(view)
     def guarded(request: StaffRequest) -> HttpResponse:
@@ -76,7 +76,7 @@ def _on_selection(view: Selected) -> Callable[[StaffRequest], HttpResponse]:
 @form_on("queue")
 @_on_selection
 def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
-    """Take, release or leave what was selected, as the pressed button says. A form sent twice acts once."""
+    """Take, release or leave the selected rows, depending on the button pressed. A form sent twice acts once."""
     wanted = request.POST.get("do", "")
     if wanted not in {each.value for each in _DONE}:
         messages.warning(request, "Choose what to do with the selected conversations.")
@@ -91,16 +91,16 @@ def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
 @form_on("queue")
 @_on_selection
 def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
-    """Ask who gets what was selected, and why; then assign it, or hand it over to a group."""
+    """Ask who gets the selected rows and why; then assign them, or hand them over to a group."""
     staff, back = request.staff, _list_of(request)
     rows = conversations_of(intents, staff)
     if not rows:
         raise NotFound
-    # As was seen: of a form that is sent again, the receiver has them by now.
+    # The holders that the form showed: if the form is sent again, the receiver already holds the conversations.
     holders = {each.agent_seen for each in intents}
     company_ids = dict.fromkeys(each.company_id for each in rows)
     colleagues, groups = offered(company_ids, staff, holders.pop() if len(holders) == 1 else "")
-    # The queue's own form, which leads here, has no receiver.
+    # A POST from the queue's own form, which leads here, has no receiver.
     form = GiveForm(request.POST if "receiver" in request.POST else None)
     form.fields["receiver"].label = "Who gets it" if len(rows) == 1 else "Who gets them"
     form.offer(colleagues, groups)
@@ -124,13 +124,13 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
 
 
 def _list_of(request: StaffRequest) -> str:
-    """The address of the tab in which the rows were selected."""
+    """Return the URL of the tab in which the rows were selected."""
     listed = open_list_context(request.POST.get("in", ""))
     return list_link(listed).url if listed else reverse("queue")
 
 
 def _say(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) -> None:
-    """Tell what became of what was selected; each sum by itself, and who it was where they are few."""
+    """Add a message for each outcome, with its count; up to `NAMED` failures are named."""
     if count := len(report.done):
         messages.success(request, done[0] if count == 1 else done[1].format(count))
     if report.routing_left:

@@ -1,4 +1,4 @@
-"""`/<store>/`: a store's section, its lists, its records, and what can be done to one. The same for every store."""
+"""`/<store>/`: a store's section, its lists and records, and the actions on a record. The same for every store."""
 
 import re
 from collections.abc import Iterator
@@ -35,14 +35,17 @@ _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def home(request: StaffRequest, store: Adapter) -> HttpResponse:
-    """Where one begins: the store's own links, and its look-ups."""
+    """Show the start page of a store: its own links and its look-up forms."""
     return _home(request, store, None)
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
 def find(request: StaffRequest, store: Adapter) -> HttpResponse:
-    """POST `look`: one of the look-ups. What is found opens; nothing does not tell "none" from "not in your scope"."""
+    """Run a look-up (POST `look`) and open what it finds.
+
+    If nothing is found, the message does not distinguish "none" from "not in your scope".
+    """
     return answer_lookup(request, store.lookups, partial(_found, request.staff, store), partial(_home, request, store))
 
 
@@ -59,7 +62,7 @@ def _home(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     there = _is_there(store)
-    # Where nothing can be found for that person, nothing is asked for.
+    # Hide the look-ups from people for whom they find nothing.
     is_open = there and (request.staff.scope.everything or not store.unsearched)
     context = {
         "store": store,
@@ -72,7 +75,7 @@ def _home(
 
 
 def _is_there(store: Adapter) -> bool:
-    """Whether the section has its table; what DynamoDB does not answer is not taken for "absent"."""
+    """Return whether the store's table exists; also True if DynamoDB does not answer."""
     try:
         return table_ready(store.tables[0])
     except ConsoleError:
@@ -82,7 +85,7 @@ def _is_there(store: Adapter) -> bool:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def listing(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
-    """One page of a list. `page` is a cursor; the filters are the store's."""
+    """Show one page of a list. `page` is a cursor; each store has its own filters."""
     shown = store.listing(parts_of(store.name, "list", ref), request.staff, _asked(request))
     filters = _filters(request, shown)
     context = {
@@ -101,9 +104,9 @@ def listing(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
 @require_safe
 @not_for_prefetch
 def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
-    """One record; or, for htmx with `before`, the messages before that place of it.
+    """Show one record; for htmx with `before`, only the messages before that position.
 
-    `at`: the message to show; `show`: the picture to load, whose host the page then may load pictures from.
+    `at`: the message to show; `show`: the picture to load, whose host is added to the page's `img-src`.
     """
     parameters = _asked(request)
     opened = open_record(store, parts_of(store.name, "record", ref), request.staff, parameters)
@@ -130,7 +133,7 @@ def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
 
 
 def _allowing(response: HttpResponse, page: RecordPage) -> HttpResponse:
-    """The page may load the pictures that a person asked for, from their hosts, and no other."""
+    """Allow the hosts of the pictures that the person asked to see in the Content-Security-Policy, and no others."""
     hosts = {_origin(picture) for picture in _pictures(page) if picture.shown} - {""}
     if hosts:
         response._csp_update = {"img-src": sorted(hosts)}  # type: ignore[attr-defined]
@@ -146,7 +149,7 @@ def _pictures(page: RecordPage) -> Iterator[Picture]:
 
 
 def _origin(picture: Picture) -> str:
-    """Where a picture is, as a policy names it; "" for what is no plain https address."""
+    """Return the origin of a picture for the policy; "" unless it is a plain https URL."""
     try:
         parts = urlsplit(picture.uri)
     except ValueError:
@@ -157,7 +160,7 @@ def _origin(picture: Picture) -> str:
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
 def act(request: StaffRequest, store: Adapter, ref: str, action: str) -> HttpResponse:
-    """Ask before something is done to a record, then do it to the record as it was shown."""
+    """Ask for confirmation of an action, then perform it on the record as it was shown."""
     doing = store.actions.get(action)
     if doing is None:
         raise NotFound
@@ -196,7 +199,7 @@ def _ask(
     error: Exception | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """The page that asks. `seen` is what the person saw; without it, what is shown now."""
+    """Render the confirmation page. `seen` is the version the person saw; by default the one shown now."""
     question = doing.ask(parts, request.staff, request.POST if bound else None)
     url = address_of(store.name, question.back)
     context = {
@@ -219,7 +222,7 @@ def _asked(request: StaffRequest) -> ListParameters:
 
 
 def _filters(request: StaffRequest, shown: Listing) -> dict[str, str]:
-    """What is set of the list's own filters, to be carried on to its other pages."""
+    """Return the list's own filters that are set, for the URLs of its other pages."""
     names = shown.filters.fields if shown.filters is not None else ()
     return {name: value for name in names if (value := str(request.GET.get(name, "")))}
 

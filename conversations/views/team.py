@@ -1,4 +1,4 @@
-"""`/team/`: the team of who leads it; the service levels, groups and budget of a company."""
+"""`/team/`: a lead's team; the service levels, groups and budget of a company."""
 
 from datetime import time
 from decimal import Decimal
@@ -44,7 +44,7 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
     )
 
 
-# What an empty field means, for a company; a project then has the company's.
+# What an empty field means for a company. For a project it means the company's value.
 _OF_COMPANY = "Leave empty to use the company's."
 _EMPTY = {
     **dict.fromkeys(("first_answer", "next_answer"), "Leave empty for no target."),
@@ -54,9 +54,9 @@ _EMPTY = {
 
 
 class LevelsForm(forms.Form):
-    """Service levels: what is left empty is as the company's, or as the defaults.
+    """Service levels. An empty field means the default, or with `of_project` the company's value.
 
-    `of_project`: what the company has set cannot be switched off for one of its projects.
+    A project therefore cannot switch off what its company has set.
     """
 
     stuck_after = _minutes("Stuck after (minutes)", "The AI counts as stuck when one answer takes longer than this.")
@@ -96,14 +96,14 @@ class LevelsForm(forms.Form):
             field.help_text = f"{field.help_text} {_OF_COMPANY if of_project else means}"
 
     def clean_zone(self) -> str:
-        """A known time zone, if any."""
+        """Check that the time zone is known, if one was entered."""
         zone: str = self.cleaned_data["zone"].strip()
         if zone and (zone not in available_timezones() or ("/" not in zone and zone != "UTC")):
             raise forms.ValidationError("Enter a time zone such as Europe/London.")
         return zone
 
     def clean_urgent_words(self) -> list[str]:
-        """Words, each once."""
+        """Split the lines into distinct words, in lower case with single spaces."""
         words = [" ".join(line.split()).lower() for line in self.cleaned_data["urgent_words"].splitlines()]
         found = list(dict.fromkeys(filter(None, words)))
         if len(found) > MOST_WORDS or any(len(each) > LONGEST_WORDS for each in found):
@@ -111,7 +111,7 @@ class LevelsForm(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Hours are whole or absent."""
+        """Check that the business hours are complete or absent, and close after they open."""
         cleaned = super().clean() or {}
         hours = [cleaned.get(name) for name in ("opens", "closes", "days", "zone")]
         if any(each not in (None, "", []) for each in hours):
@@ -125,7 +125,7 @@ class LevelsForm(forms.Form):
         return cleaned
 
     def values(self) -> dict[str, Any]:
-        """What is stored."""
+        """Return the values to store."""
         cleaned = self.cleaned_data
         hours = None
         if cleaned.get("opens") is not None:
@@ -160,10 +160,10 @@ class GroupForm(forms.Form):
 
 
 class DollarsField(forms.DecimalField):
-    """An amount as people and the console write it: with a dollar sign and commas, or without."""
+    """A decimal amount that may have a dollar sign and commas."""
 
     def to_python(self, value: Any) -> Any:
-        """The amount, or None. Raises `ValidationError`."""
+        """Return the amount, or None. Raises `ValidationError`."""
         return super().to_python(value.strip().removeprefix("$").replace(",", "") if isinstance(value, str) else value)
 
 
@@ -185,10 +185,10 @@ class BudgetForm(forms.Form):
 @requires(Permission.TEAM_LEAD)
 @require_safe
 def team(request: StaffRequest) -> HttpResponse:
-    """Who is there and holds what, the oldest customer without an answer, and today's numbers."""
+    """Show who is available and what they hold, the longest-waiting customer, and today's numbers."""
     companies, now = companies_for(request.staff), clock.now()
     found = team_of(request.staff, companies, day_began(now, request.staff.time_zone))
-    # Foreign ids may be such as no address can hold.
+    # Foreign ids may contain characters that no URL can carry.
     rows = [
         {
             "day": each,
@@ -206,7 +206,7 @@ def team(request: StaffRequest) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
-    """The service levels of a company, or of one of its projects (GET `project`)."""
+    """Show and change the service levels of a company, or of one of its projects (GET `project`)."""
     staff, project_id = request.staff, request.GET.get("project", "")
     company = _company(request, company_id)
     projects = {each.project_id: each.name for each in projects_of(company_id).projects}
@@ -242,7 +242,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def budget(request: StaffRequest, company_id: str) -> HttpResponse:
-    """What a company plans to spend on AI tokens in a month."""
+    """Show and change what a company plans to spend on AI tokens in a month."""
     staff, company = request.staff, _company(request, company_id)
     stored = budgets.load(company_id, staff)
     initial = {} if stored.amount is None else {"amount": f"{stored.amount:.2f}"}
@@ -271,7 +271,7 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(ASKING)
 def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
-    """The groups of a company; GET `group` opens one to change. A form adds, changes or deletes one."""
+    """List the groups of a company, and add, change or delete one. GET `group` opens that group."""
     staff, company = request.staff, _company(request, company_id)
     known = {each.id: each for each in groups.of_company(company_id)}
     wanted = request.GET.get("group", "")
@@ -310,7 +310,7 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
 
 
 def _version_of(company_id: str, group: Group | None) -> int:
-    """The version of a group that is there now; 0 where there is none."""
+    """Return the current version of a group; 0 if it does not exist."""
     found = groups.find(company_id, group.id) if group else None
     return found.version if found else 0
 

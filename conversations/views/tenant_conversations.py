@@ -41,7 +41,7 @@ BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
 
 
 class ClearForm(forms.Form):
-    """The id of the conversation, as the page shows it."""
+    """A form that asks for the id of the conversation, as the page shows it."""
 
     typed = forms.CharField(
         label="Type the conversation's id to confirm",
@@ -54,7 +54,7 @@ class ClearForm(forms.Form):
         self.name = name
 
     def clean_typed(self) -> str:
-        """The id itself; how many spaces stand in it cannot be seen on a page."""
+        """Check the typed id, ignoring the number of spaces, which HTML collapses."""
         typed: str = self.cleaned_data["typed"]
         if typed.split() != self.name.split():
             raise forms.ValidationError("That is not the id of this conversation. Nothing was cleared.")
@@ -64,7 +64,7 @@ class ClearForm(forms.Form):
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """A tenant's conversations by their ids. `page` is a cursor."""
+    """List a tenant's conversations, ordered by id. `page` is a cursor."""
     page = services.list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
     context = frame(_tenant(tenant_id, request.staff), request.staff, "tenant-conversations") | {
         "rows": [row_of(item, clock.now()) for item in page.items],
@@ -79,7 +79,7 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
-    """The page; or, for htmx with `?before=N`, the messages before that one."""
+    """Show one conversation; for htmx with `?before=N`, only the messages before that one."""
     staff, before, at = request.staff, message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     item, is_raw = services.open_conversation(tenant_id, ref, staff)
     stored = StoredTenantConversation.of(item)
@@ -108,7 +108,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
 @requires(Permission.TENANT_CONVERSATION_CLEAR)
 @require_http_methods(ASKING)
 def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
-    """Ask for the conversation's id, then clear the conversation as it was shown. A form sent twice acts once."""
+    """Ask for the conversation's id, then clear it if it is unchanged. A form sent twice acts once."""
     try:
         item = services.load_to_clear(tenant_id, ref, request.staff)
         return _clear(request, item, ref) if request.method == "POST" else _ask(request, item, ref)
@@ -131,7 +131,7 @@ def _clear(request: StaffRequest, item: TenantConversation, ref: str) -> HttpRes
         fresh = services.load_to_clear(item.pk, ref, request.staff)
         return _ask(request, fresh, ref, error=error, problem=CHANGED)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not help.
+        # Nothing was written, and a retry would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
         problem = f"{error} {BUSY if isinstance(error, Throttled) else UNKNOWN}"
@@ -151,7 +151,7 @@ def _ask(
     problem: str = "",
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Render the page that asks. `seen` is what the person saw; by default what is shown now."""
+    """Render the confirmation page. `seen` is the version the person saw; by default the one shown now."""
     tenant_id, summary = item.pk, summary_of(item, StoredTenantConversation.of(item), clock.now())
     url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _name(tenant_id, request.staff)
     context = {
@@ -168,7 +168,7 @@ def _ask(
 
 
 def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
-    """The tenant, or its id alone if it cannot be read: conversations outlive their tenant."""
+    """Return the tenant, or only its id if it cannot be read: conversations outlive their tenant."""
     try:
         return load_tenant(tenant_id, staff)
     except (NotFound, StoreUnavailable, Throttled):
@@ -176,7 +176,7 @@ def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
 
 
 def _name(tenant_id: str, staff: Staff) -> str:
-    """The name of a tenant, or its id if it cannot be read."""
+    """Return the name of a tenant, or its id if it cannot be read."""
     try:
         row = row_for(tenant_id, staff)
     except (StoreUnavailable, Throttled):
@@ -193,7 +193,7 @@ def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:
 
 
 def _window_links(url: str, shown: Talk) -> dict[str, Any]:
-    """Addresses of earlier and later messages."""
+    """Return the URLs of earlier and later messages."""
     return {
         "page_url": url,
         "earlier_url": f"{url}?{urlencode({'before': shown.earlier})}" if shown.earlier else "",

@@ -1,4 +1,4 @@
-"""`/conversations/<ref>/timeline/`: everything about a conversation in one order of time."""
+"""`/conversations/<ref>/timeline/`: everything about a conversation in chronological order."""
 
 from itertools import groupby
 from typing import Any
@@ -21,7 +21,7 @@ from conversations.views.conversation import crumbs_below, link, not_for_prefetc
 
 
 class KindsForm(forms.Form):
-    """The kinds that are shown: all of them while none is chosen. Junk is dropped."""
+    """The kinds of lines to show; all if none is chosen. Unknown kinds are ignored."""
 
     kind = forms.MultipleChoiceField(
         required=False,
@@ -41,7 +41,7 @@ class KindsForm(forms.Form):
         return len(self.kinds) < len(LineKind)
 
     def query(self, **more: str) -> str:
-        """Return the filter, and what else is given, as a query with its question mark; "" for nothing."""
+        """Return the filter and `more` as a query string with its question mark; "" if empty."""
         pairs = [("kind", kind.value) for kind in self.kinds] if self.is_filtered else []
         pairs += [(name, value) for name, value in more.items() if value]
         return f"?{urlencode(pairs)}" if pairs else ""
@@ -51,9 +51,9 @@ class KindsForm(forms.Form):
 @require_safe
 @not_for_prefetch
 def timeline(request: StaffRequest, ref: str) -> HttpResponse:
-    """Messages, hand-off, actions, idempotency records and state, newest first: a fragment for htmx, else a page.
+    """Show messages, hand-off, actions, idempotency records and state, newest first; for htmx as a fragment.
 
-    `?kind=`: only these. `?at=`: from that line on.
+    `?kind=`: only these kinds. `?at=`: from that line on.
     """
     form = KindsForm(request.GET)
     page, at = request.GET.get("page", ""), request.GET.get("at", "")
@@ -77,7 +77,7 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _days(found: Timeline, ref: str, form: KindsForm, staff: Staff) -> list[dict[str, Any]]:
-    """Group the lines by day in the reader's zone, each with its own address and that of what it shows."""
+    """Group the lines by day in the reader's zone, each with its own URL and that of what it shows."""
     own = reverse("conversation-timeline", args=[ref])
     return [
         {

@@ -1,4 +1,4 @@
-"""`/insight/summary/…/`: the summary of a company's week, for reading and for print."""
+"""`/insight/summary/…/`: the summary of a company's week, on screen and for print."""
 
 from dataclasses import replace
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from conversations.insight.weeks import IsoWeek
 @requires(Permission.INSIGHT_READ)
 @require_safe
 def summary(request: StaffRequest, company_id: str) -> HttpResponse:
-    """The summary of one week (GET `week`, such as 2026-W47); the last whole one without."""
+    """Show the summary of one week (GET `week`, such as 2026-W47), by default the last complete one."""
     company = next((each for each in companies_for(request.staff) if each.company_id == company_id), None)
     if company is None:
         raise NotFound
@@ -45,13 +45,13 @@ def summary(request: StaffRequest, company_id: str) -> HttpResponse:
         (each, PAGES[each.slug].title, f"{reverse('insight-report', args=[each.slug])}?{filters}")
         for each in found.sections
     ]
-    # What is behind a bar is a way to go on from the report, not from a page for print.
+    # The report links its bars; links are no use on a page for print.
     chart = replace(found.chart.chart, urls={})
     return render(request, "insight/summary.html", context | {"summary": found, "sections": sections, "chart": chart})
 
 
 def _week(asked: str, now: IsoWeek) -> IsoWeek:
-    """The week of an address. Raises `NotFound` for what is none, and for one that has not begun."""
+    """Parse the week of a URL. Raises `NotFound` if it is malformed or has not begun."""
     if not asked:
         return now.before
     try:

@@ -4,12 +4,12 @@ from django.apps import AppConfig
 
 
 class TenantsConfig(AppConfig):
-    """See the package's modules."""
+    """Configuration of the tenants application."""
 
     name = "tenants"
 
     def ready(self) -> None:
-        """Register what the base asks apps for: which tenants there are, and how they are found."""
+        """Register the tenants and their finders with the console."""
         from console.permissions import TENANT
         from console.search import finders
         from console.staff import known_companies

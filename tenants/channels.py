@@ -1,7 +1,7 @@
-"""Channels of tenants: a channel belongs to one. Claiming, releasing and moving are one transaction each.
+"""Channels of tenants. A channel belongs to one tenant; claiming, releasing and moving it are one transaction each.
 
-A claim writes the mapping that webhooks find and a guard under the channel's own key; whoever claims second meets the
-guard. Other writers make mappings without a guard: these are looked for before, and honoured.
+A claim writes the mapping that webhooks find, and a guard under the channel's own key that refuses a second claim.
+Other writers create mappings without a guard, so every claim looks for those first and respects them.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ GONE = "This channel no longer belongs to the tenant. Somebody released or moved
 
 
 class NotMapped(NotFound):
-    """The tenant, which is within the person's scope, does not have the channel (any more)."""
+    """The tenant, which is in the person's scope, does not have the channel, or no longer has it."""
 
     def __init__(self) -> None:
         super().__init__(GONE)
 
 
 class ChannelTaken(Conflict):
-    """Another tenant has the channel. `owner` is its id within the person's scope, "" where it lies outside.
+    """Another tenant has the channel. `owner` is its id if it is in the person's scope, otherwise "".
 
-    `field` is what a form that adds the channel tells it at.
+    `field` is the form field that shows the error.
     """
 
     field = "id"
@@ -45,25 +45,25 @@ class ChannelTaken(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Who has a channel, strongly consistent. `guard` is whom the guard names, though its mapping may be gone."""
+    """Who has a channel, strongly consistent. `guard` is the tenant that the guard names; its mapping may be gone."""
 
     tenants: tuple[str, ...]
     guard: str
-    # Of `tenants`, those that webhooks find.
+    # The subset of `tenants` that webhooks find.
     found: tuple[str, ...]
 
     def others(self, *mine: str) -> tuple[str, ...]:
-        """Tenants that have it beside these."""
+        """Return the tenants that have the channel, except these."""
         return tuple(each for each in self.tenants if each not in mine)
 
 
 def claims_of(channel: Channel) -> Claims:
-    """Who has a channel now. Raises the store's errors."""
+    """Return who has a channel now. Raises the store's errors."""
     return claims_among([channel])[0]
 
 
 def claims_among(channels: Sequence[Channel]) -> list[Claims]:
-    """Who has each of these now. The indexes lag behind a release, so what they say is looked up in the table."""
+    """Return who has each channel now. The indexes lag behind a release, so every hit is checked in the table."""
     owners = owners_among(channels)
     named = [dict.fromkeys((*each.tenants, *([each.guard] if each.guard else []))) for each in owners]
     pairs = [
@@ -78,14 +78,14 @@ def claims_among(channels: Sequence[Channel]) -> list[Claims]:
 
 
 def _mapped(pairs: Sequence[tuple[Channel, str]]) -> set[tuple[Channel, str]]:
-    """Those of these channels and tenants with a mapping, strongly consistent."""
+    """Return the pairs of channel and tenant that have a mapping, strongly consistent."""
     keys = [{"pk": partition_of(tenant), "sk": channel.key} for channel, tenant in dict.fromkeys(pairs)]
     found = {(raw["pk"]["S"], raw["sk"]["S"]) for raw in batch_get("TENANTS", keys, ("pk", "sk"), consistent=True)}
     return {(channel, tenant) for channel, tenant in pairs if (partition_of(tenant), channel.key) in found}
 
 
 def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
-    """Give a channel to a tenant. Raises `ChannelTaken`, `Conflict` if it has it already, `NotFound`, `Forbidden`."""
+    """Give a channel to a tenant. Raises `ChannelTaken`, `Conflict` if the tenant has it, `NotFound`, `Forbidden`."""
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     check_key(channel.key, channel.key)
     for attempt in attempts():
@@ -104,9 +104,9 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
 
 
 def complete(tenant_id: str, channel: Channel, staff: Staff) -> bool:
-    """Give a mapping of another writer what webhooks and the guard need; False where it has all that.
+    """Add to another writer's mapping what webhooks need, and its guard. Return False if nothing was missing.
 
-    Raises as `claim`.
+    Raises as `claim`, and `NotMapped`.
     """
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     wanted = _mapping_values(tenant_id, channel)
@@ -137,7 +137,7 @@ def _mapping_as_stored(tenant_id: str, channel: Channel) -> ChannelMapping:
 
 
 def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
-    """Take a channel from a tenant: its webhooks find nobody then. Raises `NotMapped` where it is gone already."""
+    """Take a channel from a tenant, so that its webhooks find no tenant. Raises `NotMapped` if it is already gone."""
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     for attempt in attempts():
         guard = guard_of(channel)
@@ -158,9 +158,9 @@ def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
 
 
 def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
-    """Give a tenant's channel to another one, both in scope, without a moment in which nobody has it.
+    """Move a channel to another tenant, both in scope, in one transaction.
 
-    Raises `ChannelTaken` if a third one has it too, `Conflict`, `NotFound`, `Forbidden`.
+    Raises `ChannelTaken` if a third tenant has it too, `Conflict`, `NotFound`, `Forbidden`.
     """
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     check_writer(Permission.CHANNEL_WRITE, to, staff)
@@ -186,35 +186,35 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
 
 
 def check_free(claims: Claims, staff: Staff, *mine: str) -> None:
-    """Raise `ChannelTaken` if anybody else has the channel, naming who only within the person's scope."""
+    """Raise `ChannelTaken` if another tenant has the channel; name it only if it is in the person's scope."""
     if others := claims.others(*mine):
         raise ChannelTaken(next((each for each in others if staff.scope.covers_tenant(each)), ""))
 
 
 def format_channel(channel: Channel) -> str:
-    """A channel in the trail, where numbers and addresses are masked."""
+    """Format a channel for the trail, which masks numbers and addresses."""
     return f"{label_of(channel.type)} {channel.id}"
 
 
 def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
-    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free."""
+    """Add a mapping and its guard to a transaction; `claims` are those read when the channel was free."""
     writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
     add_guard(writes, tenant_id, channel, claims)
 
 
 def left_over(claims: Claims, tenant_id: str) -> bool:
-    """Whether the guard is another tenant's whose mapping is gone."""
+    """Return whether the guard names another tenant whose mapping is gone."""
     return bool(claims.guard) and claims.guard not in (tenant_id, *claims.tenants)
 
 
 def add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
-    """Add to a transaction the guard for a tenant, if it still names whom it named when it was seen."""
+    """Add a tenant's guard to a transaction, on condition that the guard still names the tenant in `claims`."""
     named, seen = ChannelGuard.tenant_id, claims.guard
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
     if left_over(claims, tenant_id):
-        # The mapping that it is left over from must still be gone when this is written.
+        # The mapping of the tenant that the guard names must still be gone when this is written.
         writes.condition_check(
             ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()
         )

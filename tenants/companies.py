@@ -1,4 +1,4 @@
-"""Companies whose conversations are a tenant's: items of the console's own beside META, which the platform rewrites."""
+"""Companies linked to a tenant, each an item of the console's own: the platform overwrites META as a whole."""
 
 from pynamodb.transactions import TransactWrite
 
@@ -16,13 +16,13 @@ OUT_OF_SCOPE = "No company in your scope has that id."
 
 
 def check_company(company_id: str, staff: Staff) -> None:
-    """Raise `Invalid` for a company out of the person's scope, whether it is there or not."""
+    """Raise `Invalid` for a company out of the person's scope, whether or not it exists."""
     if not staff.scope.covers_company(company_id):
         raise Invalid(OUT_OF_SCOPE)
 
 
 def linkable(staff: Staff) -> dict[str, str]:
-    """Names by id of the companies known within a person's scope; an id that may mean a tenant is left out if it does.
+    """Return the known companies in a person's scope: id to name. Skip unconfirmed ids that belong to a tenant.
 
     Never raises.
     """
@@ -32,7 +32,7 @@ def linkable(staff: Staff) -> dict[str, str]:
 
 
 def link(tenant_id: str, company_id: str, staff: Staff) -> None:
-    """Link a company. Raises `Invalid` out of scope, `Conflict` where it is linked already, `NotFound`."""
+    """Link a company. Raises `Invalid` out of scope, `Conflict` if it is already linked, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     check_company(company_id, staff)
     check_key(partition_of(tenant_id), company_key(company_id))
@@ -49,7 +49,7 @@ def link(tenant_id: str, company_id: str, staff: Staff) -> None:
 
 
 def unlink(tenant_id: str, company_id: str, staff: Staff) -> None:
-    """Unlink a company. Raises `NotFound` where it is not linked any more."""
+    """Unlink a company. Raises `NotFound` if it is no longer linked."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
 
     def add(writes: TransactWrite) -> None:
@@ -62,7 +62,7 @@ def unlink(tenant_id: str, company_id: str, staff: Staff) -> None:
 
 
 def add_company(writes: TransactWrite, tenant_id: str, company_id: str) -> None:
-    """Add to a transaction a company that is not linked yet."""
+    """Add a company to a transaction, on condition that it is not linked yet."""
     company = _keyed(tenant_id, company_id)
     company.linked_at = clock.to_iso(clock.now())
     writes.save(company, condition=TenantCompany.pk.does_not_exist())

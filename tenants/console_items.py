@@ -1,4 +1,4 @@
-"""What the console keeps of tenants in its own table: settings it saved last, and what onboarding typed."""
+"""Items about tenants in the console's own table: the settings it last saved, and drafts of onboarding."""
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
@@ -6,9 +6,9 @@ from console.store.models import StoreModel, TableMeta
 
 
 class SavedSettings(StoreModel):
-    """`pk = TENANT#{tenant_id}`, `sk = SETTINGS`: name and settings as the console saved them last, and who and when.
+    """`pk = TENANT#{tenant_id}`, `sk = SETTINGS`: name and settings as the console last saved them, by whom and when.
 
-    The platform writes META whole; by this item the console can tell what it overwrote.
+    The platform overwrites META as a whole; this item shows what it changed.
     """
 
     class Meta(TableMeta):
@@ -24,9 +24,9 @@ class SavedSettings(StoreModel):
 
 
 class OnboardingDraft(StoreModel):
-    """`pk = TENANT#{tenant_id}`, `sk = ONBOARDING`: what was typed for a tenant that is not complete, as JSON text.
+    """`pk = TENANT#{tenant_id}`, `sk = ONBOARDING`: what was typed during onboarding, as JSON text.
 
-    `token` is of the form that began it, so that a form sent twice finds its own tenant. Kept for 90 days.
+    `token` comes from the form that began it, so that a form sent twice finds its own tenant. Expires after 90 days.
     """
 
     class Meta(TableMeta):

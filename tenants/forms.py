@@ -1,4 +1,4 @@
-"""What people type of tenants: their identity, a channel, companies, what to resolve, and why a status changes."""
+"""Forms about tenants: identity, channel, companies, what to resolve, and the reason for a change of status."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ COMPANIES_OFFERED = 60
 
 
 class StatusFilter(FilterForm):
-    """The GET filter of the list."""
+    """The GET filter of the list of tenants."""
 
     status = forms.ChoiceField(
         required=False, label="Status", choices=[("", "Any status"), *((each, each.capitalize()) for each in STATUSES)]
@@ -40,7 +40,7 @@ class StatusFilter(FilterForm):
 
 
 class IdentityForm(forms.Form):
-    """The first step of onboarding. `token` tells a form that is sent twice from one of somebody else."""
+    """The first step of onboarding. `token` tells a form sent twice from somebody else's form for the same id."""
 
     name = forms.CharField(
         max_length=MAX_NAME,
@@ -61,11 +61,11 @@ class IdentityForm(forms.Form):
     token = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
 
     def clean_name(self) -> str:
-        """As stored."""
+        """Return the name as it is stored."""
         return cleaned_by(checked_name, self.cleaned_data["name"])
 
     def clean_tenant_id(self) -> str:
-        """As stored; one that is made of the name where none was typed."""
+        """Return the id as it is stored; make one from the name if none was typed."""
         typed = self.cleaned_data["tenant_id"].strip()
         if not typed and "name" in self.cleaned_data:
             typed = proposed_id(self.cleaned_data["name"])
@@ -93,12 +93,12 @@ class ChannelForm(PairForm):
 
     @property
     def channel(self) -> Channel:
-        """As stored, once it is valid."""
+        """The channel as it is stored. Only for a valid form."""
         return Channel(self.cleaned_data["type"], self.cleaned_data["id"])
 
 
 class ReasonForm(forms.Form):
-    """Why a status changes."""
+    """The reason for a change of status."""
 
     reason = forms.CharField(
         max_length=MAX_REASON,
@@ -113,7 +113,7 @@ class ReasonForm(forms.Form):
 
 
 class TenantIdForm(forms.Form):
-    """Another tenant, to which a channel is moved."""
+    """The tenant that a channel is moved to."""
 
     to = forms.CharField(
         max_length=MAX_ID,
@@ -125,7 +125,7 @@ class TenantIdForm(forms.Form):
 
 
 class ResolveForm(forms.Form):
-    """What a webhook carried, or an id alone."""
+    """What a webhook sent, or only an id."""
 
     carried = forms.CharField(
         max_length=MAX_PASTED,
@@ -138,14 +138,14 @@ class ResolveForm(forms.Form):
 
 
 class _Ticked(forms.MultipleChoiceField):
-    """Ticked companies: which there are may have changed since the form was made."""
+    """Ticked companies. Accepts any id: the companies on offer may have changed since the form was shown."""
 
     def valid_value(self, value: Any) -> bool:
         return True
 
 
 class CompaniesForm(forms.Form):
-    """Companies to link: those known within the person's scope to tick, and ids. `ids` is what was chosen."""
+    """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid."""
 
     companies = _Ticked(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
@@ -169,7 +169,7 @@ class CompaniesForm(forms.Form):
             del self.fields["companies"]
 
     def clean(self) -> None:
-        """Gather the ids, each within the person's scope."""
+        """Collect the ids and check that each is in the person's scope."""
         super().clean()
         other = self.cleaned_data.get("other", "").replace(",", " ").split()
         self.ids = tuple(dict.fromkeys([*self.cleaned_data.get("companies", []), *other]))

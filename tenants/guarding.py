@@ -1,4 +1,4 @@
-"""Guards for channels that other writers mapped: what of them is missing, and what cannot be guarded as it is."""
+"""Guards for channels that other writers mapped: which are missing, and which channels cannot be guarded."""
 
 from dataclasses import dataclass, field
 
@@ -21,10 +21,10 @@ Pair = tuple[Channel, str]
 
 @dataclass(slots=True)
 class Survey:
-    """The channels of all tenants, by what is to be done about them. Each is in the order of keys.
+    """The channels of all tenants, grouped by what to do about them. Each group is in key order.
 
-    `strays` are mappings that webhooks cannot find, `left_over` guards whose mapping is gone with whom they name, and
-    `contrary` channels with the tenant that maps them and the one that their guard names.
+    `strays`: mappings that webhooks cannot find. `left_over`: guards whose mapping is gone, with the tenant they name.
+    `contrary`: channels with the tenant that maps them and the different one that their guard names.
     """
 
     unguarded: list[Pair] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Survey:
 
 
 def survey(progress: Progress) -> Survey:
-    """Look through the whole table. For commands only. Raises the store's errors."""
+    """Scan the whole table and sort its channels. For commands only. Raises the store's errors."""
     found = Survey()
     mapped: dict[Channel, set[str]] = {}
     guards: dict[Channel, str | None] = {}
@@ -47,7 +47,7 @@ def survey(progress: Progress) -> Survey:
             if not item.is_found():
                 found.strays.append((channel, tenant_of(pk)))
         elif kind is ItemKind.GUARD and (channel := Channel.of(pk)):
-            # One that names nobody guards nothing: the next claim writes over it.
+            # A guard without a tenant guards nothing: the next claim overwrites it.
             named = item.plain("tenant_id")
             guards[channel] = None if named is None else text_of(named)
     found.strays.sort(key=lambda pair: (pair[0].key, pair[1]))
@@ -70,7 +70,7 @@ def _sort_in(found: Survey, channel: Channel, tenants: list[str], guard: str | N
 
 
 def guard(channel: Channel, tenant_id: str) -> bool:
-    """Write the guard of a channel that a tenant maps, with its entry. False if mapping or guard changed meanwhile.
+    """Write the guard of a mapped channel, with its entry. Return False if the mapping or guard changed meanwhile.
 
     Raises the store's errors.
     """
@@ -87,6 +87,6 @@ def guard(channel: Channel, tenant_id: str) -> bool:
     try:
         write(add, entry)
     except TransactionRefused:
-        # An answer that was lost may have been of this very write.
+        # This write may have succeeded at an earlier attempt whose response was lost.
         return guard_of(channel) == tenant_id
     return True

@@ -1,6 +1,6 @@
-"""Keys of the tenants table (schema tenants; data model, section 6): the one place that spells and reads them.
+"""Keys of the tenants table (schema tenants; data model, section 6). Only this module formats and parses them.
 
-Ids of channels are checked as they are typed, and normalised as webhooks carry them.
+Channel ids that people type are validated and normalised to the form that webhooks carry.
 """
 
 import re
@@ -18,26 +18,26 @@ from console.refs import seal, unseal
 from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 
 META = "META"
-# The console's own: bumped by every change of a tenant's users, so that two changes at once cannot both hold.
+# The console's own item: every change of a tenant's users increments it, so that concurrent changes conflict.
 USERS = "USERS"
 OWNER = "OWNER"
 TENANT, USER, CHANNEL, COMPANY, MEMORY = "TENANT#", "USER#", "CHANNEL#", "COMPANY#", "MEMORY#"
-# The platform's invitations have partitions of their own, and are META there.
+# The platform's invitations have their own partitions, with sort key META.
 INVITE = "INVITE#"
-# What lies behind the last memory: $ comes next to #.
+# Sorts right after the last memory: "$" is the character after "#".
 MEMORY_END = "MEMORY$"
 MAX_ID = 100
 MAX_NAME = 120
 _TENANT_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
 _PROPOSED_LENGTH = 40
 _PLAIN_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
-# What follows `/tenants/` in addresses otherwise.
+# Path segments after `/tenants/` that are routes.
 _RESERVED = ("new",)
 _PHONE = re.compile(r"\d{7}")
 
 
 class ItemKind(StrEnum):
-    """What an item is, told by its keys alone."""
+    """What an item is, judging by its keys alone."""
 
     META = "tenant"
     USER = "user"
@@ -63,34 +63,34 @@ class Channel:
 
     @classmethod
     def of(cls, key: str) -> Self | None:
-        """What `key` made; None for what is no such key."""
+        """Parse a key as formatted by `key`; return None for anything else."""
         prefix, found, rest = key.partition(CHANNEL)
         kind, parted, channel_id = rest.partition("#")
         return cls(kind, channel_id) if found and not prefix and parted and kind and channel_id else None
 
 
 def partition_of(tenant_id: str) -> str:
-    """`TENANT#{tenant_id}`."""
+    """Return `TENANT#{tenant_id}`."""
     return f"{TENANT}{tenant_id}"
 
 
 def tenant_of(partition: str | None) -> str:
-    """The tenant of a partition, or of a `gsi1sk`; "" where there is none."""
+    """Return the tenant id in a partition key or a `gsi1sk`; "" if there is none."""
     return partition.removeprefix(TENANT) if partition and partition.startswith(TENANT) else ""
 
 
 def user_key(user_id: str) -> str:
-    """`USER#{user_id}`."""
+    """Return `USER#{user_id}`."""
     return f"{USER}{user_id}"
 
 
 def company_key(company_id: str) -> str:
-    """`COMPANY#{company_id}`."""
+    """Return `COMPANY#{company_id}`."""
     return f"{COMPANY}{company_id}"
 
 
 def kind_of(pk: str, sk: str) -> ItemKind:
-    """What the item of these keys is. Whatever else is stored in it says nothing about that."""
+    """Return the kind of the item with these keys. Its other attributes are ignored."""
     if pk.startswith(CHANNEL):
         return ItemKind.GUARD if sk == OWNER and Channel.of(pk) else ItemKind.UNKNOWN
     if not tenant_of(pk):
@@ -105,17 +105,17 @@ def kind_of(pk: str, sk: str) -> ItemKind:
     return ItemKind.UNKNOWN
 
 
-# --- What the console itself writes ---------------------------------------------------------------------------------
+# --- Checking what people type --------------------------------------------------------------------------------------
 
 
 def proposed_id(name: str) -> str:
-    """A tenant id made of a name; "" where none can be."""
+    """Return a tenant id made from a name; "" if none can be made."""
     proposed = re.sub(r"[-_]+", "-", slugify(name))[:_PROPOSED_LENGTH].strip("-")
     return "" if _PHONE.search(proposed) else proposed
 
 
 def checked_tenant_id(typed: str) -> str:
-    """An id that a new tenant may have. Raises `Invalid`."""
+    """Return the id of a new tenant as it is stored. Raises `Invalid`."""
     tenant_id = typed.strip()
     if not tenant_id:
         raise Invalid("Enter an id.")
@@ -134,7 +134,7 @@ def checked_tenant_id(typed: str) -> str:
 
 
 def checked_name(typed: str) -> str:
-    """A tenant's display name. Raises `Invalid`."""
+    """Return a tenant's display name with single spaces. Raises `Invalid`."""
     name = " ".join(typed.split())
     if not name:
         raise Invalid("Enter a name.")
@@ -144,7 +144,7 @@ def checked_name(typed: str) -> str:
 
 
 def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:
-    """A part of a key (of a user, company or channel) without what would end it early. Raises `Invalid`.
+    """Return a part of a key (the id of a user, company or channel), which may not contain "#". Raises `Invalid`.
 
     `what` names it in the message: "A user id".
     """
@@ -161,7 +161,7 @@ def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:
 
 
 def checked_company_id(typed: str) -> str:
-    """A company's id as a key has it. Raises `Invalid`."""
+    """Return a company's id as it is used in keys. Raises `Invalid`."""
     company_id = checked_part(typed, "A company's id")
     if is_reserved(company_id):
         raise Invalid(f"A company's id cannot be {company_id[:40]!r}: that is a reserved word.")
@@ -169,7 +169,7 @@ def checked_company_id(typed: str) -> str:
 
 
 def check_key(pk: str, sk: str) -> None:
-    """Raise `Invalid` unless DynamoDB takes these keys."""
+    """Raise `Invalid` if these keys are too long for DynamoDB."""
     if not (fits(pk, PARTITION_KEY_BYTES) and fits(sk, SORT_KEY_BYTES)):
         raise Invalid("That is too long to be stored.")
 
@@ -180,7 +180,7 @@ _E164 = re.compile(r"\+[1-9]\d{6,14}", re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
-# Of a bot's token, the first digits of its SHA-256: so the platform names channels of WhatsApp and Telegram.
+# The platform names WhatsApp and Telegram channels by the first hex digits of the SHA-256 of the bot's token.
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _BY_TOKEN = ("whatsapp", "telegram")
 _TELEGRAM = re.compile(r"-?\d{5,16}|[a-z][a-z0-9_]{4,31}", re.ASCII)
@@ -189,7 +189,7 @@ _MASKED = str.maketrans("", "", " \t\u00a0\u2007\u202f()-./‐‑‒–—")
 
 @dataclass(frozen=True, slots=True)
 class ChannelType:
-    """A type that the console knows. `check` gives an id as it is stored, and raises `Invalid`."""
+    """A channel type that the console knows. `check` returns an id as it is stored, or raises `Invalid`."""
 
     name: str
     label: str
@@ -198,11 +198,11 @@ class ChannelType:
 
 
 def _phone(typed: str) -> str:
-    # People write the trunk zero of a national number in brackets: it is none of an international one.
+    # People write the trunk zero in brackets; it is not part of the international number.
     number = typed.replace("(0)", "").translate(_MASKED)
     number = f"+{number[2:]}" if number.startswith("00") else number
     if not _E164.fullmatch(number):
-        # Added by us, a forgotten plus would make another country's number of a national one.
+        # Do not add a missing plus: a national number could turn into another country's.
         if _E164.fullmatch(f"+{number}"):
             raise Invalid(f"The plus before the country code is missing. Should it be +{number}?")
         raise Invalid("Enter the number with its country code, such as +44 20 7946 0018.")
@@ -226,7 +226,7 @@ def _email(typed: str) -> str:
 
 def _teams(typed: str) -> str:
     app_id = typed.strip().lower()
-    # The schema's example is no UUID, so a plain word will do as well.
+    # The schema's example is not a UUID, so a plain word is accepted too.
     if not _UUID.fullmatch(app_id) and not _TYPE.fullmatch(app_id):
         raise Invalid("Enter the bot's app id from Azure, such as 2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11.")
     return app_id
@@ -267,7 +267,7 @@ TYPES = {
 
 
 def checked_type(typed: str) -> str:
-    """A type as stored: one of these, or another word. Raises `Invalid`."""
+    """Return a channel type as it is stored: a known type or any other word. Raises `Invalid`."""
     name = typed.strip().lower()
     if len(name) > MAX_TYPE or not _TYPE.fullmatch(name):
         raise Invalid("A type is a word of lower-case letters and digits, such as teams or web_widget.")
@@ -275,29 +275,29 @@ def checked_type(typed: str) -> str:
 
 
 def checked_channel(type_typed: str, id_typed: str) -> Channel:
-    """A channel as it is stored. Raises `Invalid`, naming what is wrong with the id of that type."""
+    """Return a channel as it is stored. Raises `Invalid`, which says what is wrong with the type or id."""
     name = checked_type(type_typed)
     known = TYPES.get(name)
     return Channel(name, checked_part((known.check if known else _any)(id_typed), "A channel's id", MAX_CHANNEL_ID))
 
 
 def is_digest(channel: Channel) -> bool:
-    """Whether the id is what the platform makes of a bot's token: nothing personal, though it may look like one."""
+    """Return whether the id is the digest of a bot's token, which is not personal even if it looks like a number."""
     return channel.type in _BY_TOKEN and bool(_DIGEST.fullmatch(channel.id))
 
 
 def label_of(name: str) -> str:
-    """A type as people call it."""
+    """Return the label of a channel type."""
     return TYPES[name].label if name in TYPES else name
 
 
 class TenantId:
-    """The id of a tenant in an address: plain, or `~` and a sealed reference."""
+    """The path converter of a tenant id: plain, or `~` and a sealed reference."""
 
     regex = "[^/]+"
 
     def to_python(self, value: str) -> str:
-        """The id; `ValueError`, which is a 404, for a reference of another make."""
+        """Return the id. Raises `ValueError`, which becomes a 404, for an invalid reference."""
         if not value.startswith("~"):
             return value
         try:
@@ -306,7 +306,7 @@ class TenantId:
             raise ValueError("no tenant's reference") from error
 
     def to_url(self, value: str) -> str:
-        """As it stands in an address."""
+        """Return the id as it is used in a URL; sealed if it might be personal or clash with a route."""
         if _PLAIN_ID.fullmatch(value) and value not in _RESERVED and redact(value) == value:
             return value
         return "~" + seal("tenant", value)

@@ -1,6 +1,7 @@
 """Items of the tenants table (schema tenants).
 
-The tenant platform writes these items too, and META whole: read tolerantly, by key prefix, and write by conditions.
+The tenant platform writes them too, and overwrites META as a whole: read tolerantly, by key prefix, and write with
+conditions.
 """
 
 from typing import Any
@@ -16,7 +17,8 @@ from tenants.keys import ItemKind, kind_of
 class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
     """Which tenants map a channel: `gsi1pk = CHANNEL#{type}#{id}`.
 
-    The schema names `gsi1sk` as its range key; as deployed it has none. With it, mappings that lack it are not found.
+    The schema names `gsi1sk` as its range key; the deployed index has none. With that key, the index would skip
+    mappings without `gsi1sk`.
     """
 
     class Meta:
@@ -27,7 +29,7 @@ class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
 
 
 class InvertedIndex(GlobalSecondaryIndex["TenantItem"]):
-    """All items of one sort key: all tenants (`META`), a channel's mappings, a user id across tenants. Ours."""
+    """All items with one sort key: all tenants (`META`), a channel's mappings, a user id across tenants. Ours."""
 
     class Meta:
         index_name = "sk-pk-index"
@@ -38,7 +40,7 @@ class InvertedIndex(GlobalSecondaryIndex["TenantItem"]):
 
 
 class TenantItem(ForeignModel):
-    """Any item of the table, told from others by its keys."""
+    """Any item of the table; its keys say what it is."""
 
     class Meta(TableMeta):
         table_key = "TENANTS"
@@ -61,7 +63,7 @@ class TenantMeta(TenantItem):
 class TenantUser(TenantItem):
     """A user: `USER#{user_id}`. `channel_identities`, `preferences` and `custom_properties` are JSON text.
 
-    The schema's table lacks `tenant_id`, but the platform cannot read a tenant's users while one of them has none.
+    `tenant_id` is not in the schema, but the platform cannot read any user of a tenant if one of them lacks it.
     """
 
     user_id = UnicodeAttribute(null=True)
@@ -86,9 +88,9 @@ class ChannelMapping(TenantItem):
     by_channel = ChannelMappingIndex()
 
     def is_found(self) -> bool:
-        """Whether webhooks find it: the index of channels, with the key that it has here, holds it under its own key.
+        """Return whether webhooks find it: it has the keys of the deployed index, and `gsi1pk` is its own key.
 
-        Raises the store's errors where the index is looked at for the first time in a minute.
+        The index's keys are cached for a minute; reading them raises the store's errors.
         """
         keys = index_keys("TENANTS", ChannelMappingIndex.Meta.index_name)
         there = all(isinstance(self.plain(name), str) for name in keys)
@@ -96,14 +98,14 @@ class ChannelMapping(TenantItem):
 
 
 class ChannelGuard(TenantItem):
-    """Who owns a channel: `pk = CHANNEL#{type}#{id}`, `sk = OWNER`. Ours; in no index."""
+    """The owner of a channel: `pk = CHANNEL#{type}#{id}`, `sk = OWNER`. Ours; not in `channel-mapping`."""
 
     tenant_id = UnicodeAttribute(null=True)
     claimed_at = UnicodeAttribute(null=True)
 
 
 class TenantCompany(TenantItem):
-    """A company whose conversations are the tenant's: `COMPANY#{company_id}`. Ours."""
+    """A company linked to the tenant: `COMPANY#{company_id}`. Ours."""
 
     linked_at = UnicodeAttribute(null=True)
 
@@ -115,7 +117,7 @@ class UsersGuard(TenantItem):
 
 
 class UserMemory(TenantItem):
-    """What the platform remembers of a user's session: `MEMORY#{user_id}#{session_id}`. `key_facts` may be anything."""
+    """The platform's memory of a user's session: `MEMORY#{user_id}#{session_id}`. `key_facts` may be of any type."""
 
     summary = UnicodeAttribute(null=True)
     created_at = UnicodeAttribute(null=True)
@@ -134,6 +136,6 @@ CLASSES: dict[ItemKind, type[ForeignModel]] = {
 
 
 def item_of(raw: dict[str, dict[str, Any]]) -> tuple[ItemKind, ForeignModel]:
-    """An item as DynamoDB JSON in the class that its keys tell. Never raises."""
+    """Return the kind of an item in DynamoDB JSON, and the item in the class for that kind. Never raises."""
     kind = kind_of(str(raw["pk"].get("S", "")), str(raw["sk"].get("S", "")))
     return kind, CLASSES[kind].from_raw_data(raw)

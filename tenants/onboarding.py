@@ -1,7 +1,7 @@
-"""Onboarding a tenant: the first step reserves the id, the last one writes all that was typed, in one transaction.
+"""Onboarding of a tenant: the first step reserves the id, the last one writes everything else in one transaction.
 
-Between them what is typed is kept as a draft in the console's own table, so that the form can be left and gone back
-in. The settings are saved as they are typed: the tenant has them from the beginning.
+Between them, what was typed is stored as a draft in the console's own table, so that people can leave and come back.
+Settings are saved directly: the tenant has settings from the beginning.
 """
 
 import json
@@ -34,14 +34,14 @@ from tenants.users import UserValues, add_user, bump, check_unique, read_users
 from tenants.writing import check_writer, current_meta, entry_of, write
 
 KEPT = timedelta(days=90)
-# Of a first transaction: it holds 100 writes, two for each channel.
+# The last step is one transaction of at most 100 writes, two of them for each channel.
 MAX_CHANNELS = MAX_COMPANIES = 20
 ID_TAKEN = "This id is taken. Choose another one."
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was typed so far. `version` is of the stored draft, 0 where none is stored."""
+    """What was typed so far. `version` is that of the stored draft, 0 if none is stored."""
 
     admin: UserValues | None = None
     channels: tuple[Channel, ...] = ()
@@ -60,16 +60,17 @@ class DraftChanged(Conflict):
 
 
 def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
-    """Reserve an id: META with status onboarding, the draft, the scope of who does it, and the trail, or nothing.
+    """Reserve an id: write META with status onboarding, the draft, the person's scope and the trail in one transaction.
 
-    Again with the same token is harmless. Raises `Forbidden`, `Invalid`, `Conflict` for an id in use, `Throttled`.
+    A repeated call with the same token has no effect. Raises `Forbidden`, `Invalid`, `Conflict` for an id in use,
+    `Throttled`.
     """
     staff.require(Permission.TENANT_WRITE)
     tenant_id, name = checked_tenant_id(tenant_id), checked_name(name)
-    # The tenant becomes part of the person's scope: it must not open what somebody else has under its id.
+    # The tenant is added to the person's scope, which must not give access to anything that already uses the id.
     gains = not staff.scope.covers_tenant(tenant_id)
     in_use = (gains and known_companies.is_in_use(tenant_id)) or read_partition(tenant_id).items
-    # What a first sending of the same form wrote is in use too.
+    # If the same form was sent before, the id is in use because of it.
     if in_use and not _is_own(tenant_id, token):
         raise Conflict(ID_TAKEN)
     text = settings_text.default_text()
@@ -98,8 +99,10 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
 
 
 def _gain(writes: TransactWrite, tenant_id: str, staff: Staff) -> None:
-    """Who creates a tenant may go on with it, and with no company of its id. Sessions go on: a scope that grows ends
-    nobody's."""
+    """Add the new tenant to the scope of its creator, but not a company with the same id.
+
+    Sessions stay valid, because the scope only grows.
+    """
     account = StaffAccount(username=staff.username)
     actions: list[UpdateAction] = [
         StaffAccount.scope.set(StaffAccount.scope.append([TENANT + tenant_id])),
@@ -116,7 +119,7 @@ def _is_own(tenant_id: str, token: str) -> bool:
 
 
 def load_draft(tenant_id: str, staff: Staff) -> Draft:
-    """What was typed for a tenant so far. Raises `Forbidden`, `NotFound` out of scope or where no tenant is."""
+    """Return a tenant's draft, empty if none is stored. Raises `Forbidden`, `NotFound` out of scope."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     try:
         stored = OnboardingDraft.get(partition_of(tenant_id), OnboardingDraft.SORT_KEY, consistent_read=True)
@@ -126,7 +129,7 @@ def load_draft(tenant_id: str, staff: Staff) -> Draft:
 
 
 def save_draft(tenant_id: str, draft: Draft, staff: Staff) -> None:
-    """Save what was typed, if the draft is still of its version. Raises `DraftChanged`."""
+    """Save a draft if the stored one still has its version. Raises `DraftChanged`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     current_meta(tenant_id)
     stored = OnboardingDraft(partition_of(tenant_id))
@@ -140,9 +143,9 @@ def save_draft(tenant_id: str, draft: Draft, staff: Staff) -> None:
 
 
 def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[str]]:
-    """What keeps a draft from being finished, by step ("admin", "channels", "companies"), in words.
+    """Return what prevents finishing a draft: messages by step ("admin", "channels", "companies").
 
-    What the tenant has already need not be in the draft.
+    What the tenant already has need not be in the draft.
     """
     found: dict[str, list[str]] = {"admin": [], "channels": [], "companies": []}
     users = read_users(tenant_id)
@@ -164,9 +167,9 @@ def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[st
 
 
 def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
-    """Write the first user, channels with their guards and companies, and forget the draft: all of it, or nothing.
+    """Write the first user, channels with guards, and companies, and delete the draft, in one transaction.
 
-    Raises `Conflict` naming what was taken meanwhile, `DraftChanged`, `NotFound`, `Forbidden`.
+    Raises `Conflict`, which names what was taken meanwhile, `DraftChanged`, `NotFound`, `Forbidden`.
     """
     for permission in (Permission.TENANT_WRITE, Permission.USER_WRITE, Permission.CHANNEL_WRITE):
         check_writer(permission, tenant_id, staff)
@@ -217,7 +220,7 @@ def _check_claims(tenant_id: str, found: Iterable[Claims], staff: Staff) -> None
 
 
 def _ids(tenant_id: str, wanted: ItemKind) -> set[str]:
-    """Keys of the tenant's items of a kind; of companies, their ids."""
+    """Return the sort keys of the tenant's items of a kind; for companies, their ids."""
     items = read_partition(tenant_id).items
     return {str(item.plain("sk")).removeprefix(COMPANY) for kind, item in items if kind is wanted}
 
@@ -240,7 +243,7 @@ def _stored(draft: Draft) -> dict[str, Any]:
 
 
 def _typed(text: str) -> Draft:
-    """A draft of its JSON text: the console's own, so that anything else is no draft."""
+    """Parse a draft from its JSON text; return an empty one if the text is malformed."""
     try:
         stored = json.loads(text)
         admin = stored.get("admin")

@@ -1,4 +1,4 @@
-"""Users of tenants by what they are known by: an email address, a number, an id. Within scope, and bounded."""
+"""Find users of tenants by email address, number or id, within scope and with bounded reads."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from tenants.models import TenantItem
 from tenants.queries import INDEX, list_tenants
 from tenants.reading import identities_of, shown_to, text
 
-# One Query each: users carry no index by address or number, and a tenant has some dozens of them.
+# One Query each: there is no index by address or number, and a tenant has a few dozen users.
 TENANTS_ASKED = 20
 USERS_PER_TENANT = 200
 READS_OF_ID = 4
-# What a user's name is made of.
+# The attributes that a user's name is taken from.
 NAMED_BY = ("pk", "sk", "email", "display_name")
 _LEAST_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class KnownUser:
-    """A user of a tenant. `name` is shown as the person may see it; `by` says what they are known by."""
+    """A user of a tenant. `name` is redacted if it must be; `by` names the identifiers that matched."""
 
     tenant_id: str
     name: str
@@ -35,16 +35,16 @@ class KnownUser:
 
 @dataclass(frozen=True, slots=True)
 class KnownUsers:
-    """The users found; `notices` say how far it looked."""
+    """The users found; `notices` say what was not searched."""
 
     users: tuple[KnownUser, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 def users_known_by(spellings: Sequence[str], staff: Staff) -> KnownUsers:
-    """Users of the tenants in scope whose email or channel identity is one of these spellings.
+    """Return users of the tenants in scope whose email or channel identity is one of these spellings.
 
-    One Query for each of the first `TENANTS_ASKED` tenants, at once. Raises `Forbidden` and the store's errors.
+    One Query for each of the first `TENANTS_ASKED` tenants, in parallel. Raises `Forbidden` and the store's errors.
     """
     staff.require(Permission.TENANT_READ)
     wanted = {form for each in spellings for form in _forms(each)}
@@ -65,10 +65,10 @@ def users_known_by(spellings: Sequence[str], staff: Staff) -> KnownUsers:
 
 
 def users_of_id(user_id: str, staff: Staff) -> KnownUsers:
-    """Users of that id in the tenants in scope.
+    """Return the users with an id in the tenants in scope.
 
-    One BatchGetItem for each hundred ids of a scope; for scope "all" at most `READS_OF_ID` Queries of the inverted
-    index, and none where that is not there. Raises `Forbidden` and the store's errors.
+    One BatchGetItem for each 100 ids of a scope; for scope "all" at most `READS_OF_ID` Queries of the inverted index,
+    or nothing without that index. Raises `Forbidden` and the store's errors.
     """
     staff.require(Permission.TENANT_READ)
     if not fits(user_key(user_id), SORT_KEY_BYTES):
@@ -91,7 +91,7 @@ def _within(tenant_ids: Iterable[str], sort_key: str) -> list[dict[str, Any]]:
 
 
 def _everywhere(sort_key: str) -> tuple[list[dict[str, Any]], bool]:
-    """Items of that sort key, and whether there are more."""
+    """Return the items with a sort key, and whether there are more."""
     if not index_ready("TENANTS", INDEX):
         return [], False
     found: list[dict[str, Any]] = []
@@ -135,14 +135,14 @@ def _users_of(tenant_id: str) -> tuple[list[ForeignModel], bool]:
 
 
 def _known_by(item: ForeignModel, wanted: set[str]) -> tuple[str, ...]:
-    """In words, by which of its identifiers a user is meant."""
+    """Return the labels of the user's identifiers that match."""
     identities, _ = identities_of(item.plain("channel_identities"))
     known = [("email", text(item, "email")), *((label_of(kind), each) for kind, each in identities)]
     return tuple(dict.fromkeys(label for label, value in known if wanted & _forms(value)))
 
 
 def _forms(value: str) -> set[str]:
-    """What two spellings of one identifier share: its lower case, and of a number its digits."""
+    """Return normalised forms of an identifier: its lower case, and for a number its digits."""
     plain = value.strip().casefold()
     digits = "".join(char for char in plain if char.isdecimal())
     is_number = len(digits) >= _LEAST_DIGITS and not any(char.isalpha() or char == "@" for char in plain)

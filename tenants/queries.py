@@ -1,6 +1,6 @@
-"""Reading tenants: the list by the inverted index, one tenant's partition, and whose a channel is.
+"""Queries of tenants: the list by the inverted index, one tenant's partition, and the owners of a channel.
 
-No read here walks the table. Scope is checked on every row; what belongs to no tenant is for scope "all".
+Nothing here scans the table. Every row is checked against the scope; what belongs to no tenant needs scope "all".
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,17 +29,17 @@ NO_INDEX = (
     "To add the index, run manage.py tables check --cloudformation."
 )
 NO_INVITATIONS = "Invitations cannot be listed here: the tenants table has no index by sort key."
-# Of 1 MB each. Invitations end by themselves, so that there are few.
+# Pages of 1 MB. Invitations expire, so there are few.
 INVITATION_PAGES = 4
 NO_MAPPING_INDEX = "The index webhooks use is missing, so no webhook finds a tenant."
 NO_SORT_KEY_INDEX = "Without the index by sort key, the console cannot find mappings that webhooks cannot find."
 
 
 def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage:
-    """One page of the tenants in a person's scope, by id.
+    """Return one page of the tenants in a person's scope, ordered by id.
 
-    Scope "all": one Query of the inverted index. Some tenants: one BatchGetItem of the next ids of the scope, so that
-    either costs the same however many others there are. Raises `Forbidden`, `TableMissing` and the store's errors.
+    Scope "all": one Query of the inverted index. Otherwise: one BatchGetItem of the next ids of the scope. Neither
+    depends on the number of tenants. Raises `Forbidden`, `TableMissing` and the store's errors.
     """
     staff.require(Permission.TENANT_READ)
     if staff.scope.is_empty:
@@ -65,14 +65,14 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
 
 
 def names_for(staff: Staff) -> dict[str, str]:
-    """Names by id of the first tenants in a person's scope, for whoever gives scope to others. At most two reads."""
+    """Return the first tenants in a person's scope: id to name; {} without permission. At most two reads."""
     if not staff.can(Permission.TENANT_READ):
         return {}
     return {row.tenant_id: row.name for row in first_tenants(staff)[0]}
 
 
 def first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
-    """The first tenants in scope, and whether there are more: at most two reads. Raises as `list_tenants`."""
+    """Return the first tenants in scope, and whether there are more. At most two reads. Raises as `list_tenants`."""
     page = list_tenants(staff)
     if not page.next:
         return page.rows, False
@@ -81,7 +81,7 @@ def first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
 
 
 def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
-    """The next of the scope's ids; ids of companies among them are no tenants, and those of nobody no rows."""
+    """Read the tenants of the scope's next ids; ids without a tenant are skipped."""
     binding = ("tenants of a scope", status, staff.username)
     ids = sorted(each for each in staff.scope.tenant_ids if fits(partition_of(each)))
     start = unseal_cursor(cursor, *binding) if cursor else 0
@@ -100,13 +100,13 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
 
 
 def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
-    """Tenants by id, those that are there. One BatchGetItem for each hundred. Raises the store's errors."""
+    """Return the tenants that exist, by id. One BatchGetItem for each 100 ids. Raises the store's errors."""
     found = batch_get("TENANTS", [{"pk": partition_of(each), "sk": META} for each in ids], LIST_ATTRIBUTES)
     return {tenant_of(raw["pk"]["S"]): TenantMeta.from_raw_data(raw) for raw in found}
 
 
 def exists(tenant_id: str) -> bool:
-    """Whether there is a tenant of that id, whoever asks: one small read. Raises the store's errors."""
+    """Return whether a tenant exists, without checking any scope. One small read. Raises the store's errors."""
     try:
         return fits(partition_of(tenant_id)) and bool(metas_of([tenant_id]))
     except TableMissing:
@@ -114,9 +114,9 @@ def exists(tenant_id: str) -> bool:
 
 
 def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
-    """A tenant as the list has it, None where it is not there: one small read. The caller has checked the scope.
+    """Return a tenant as a row of the list; None if it does not exist. One small read; raises the store's errors.
 
-    Raises the store's errors.
+    The caller must check the scope.
     """
     meta = metas_of([tenant_id]).get(tenant_id) if fits(partition_of(tenant_id)) else None
     return row_of(meta, shown_to(staff)) if meta else None
@@ -127,17 +127,17 @@ def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
 
 @dataclass(frozen=True, slots=True)
 class TenantPartition:
-    """What a tenant's partition holds, by kind, in the order of sort keys; `more`: a read ended before its end."""
+    """The items of a tenant's partition with their kinds, by sort key; `more`: not everything was read."""
 
     items: tuple[tuple[ItemKind, ForeignModel], ...]
     more: bool
 
 
 def load_tenant(tenant_id: str, staff: Staff) -> Tenant:
-    """A tenant and all that belongs to it but what the platform remembers of its users' sessions.
+    """Return a tenant with everything in its partition except memories.
 
-    Two strongly consistent Queries in parallel, around the memories, which can be many. Raises `Forbidden`, `NotFound`
-    (out of scope, or nothing there: the same), `TableMissing` and the store's errors.
+    Two strongly consistent Queries in parallel, which skip the memories, because there can be many. Raises `Forbidden`,
+    `NotFound` (out of scope or not there, indistinguishably), `TableMissing` and the store's errors.
     """
     check_tenant(tenant_id, staff)
     partition = read_partition(tenant_id)
@@ -147,14 +147,14 @@ def load_tenant(tenant_id: str, staff: Staff) -> Tenant:
 
 
 def check_tenant(tenant_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` without `tenant:read`, `NotFound` for an id out of scope: before any read."""
+    """Raise `Forbidden` without `tenant:read`, `NotFound` for an id out of scope. Reads nothing."""
     staff.require(Permission.TENANT_READ)
     if not (tenant_id and staff.scope.covers_tenant(tenant_id) and fits(partition_of(tenant_id))):
         raise NotFound
 
 
 def read_partition(tenant_id: str) -> TenantPartition:
-    """The items before and behind the memories."""
+    """Read the items before and after the memories. Two strongly consistent Queries in parallel."""
     (before, more), (behind, more_behind) = parallel(
         partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", MEMORY_END)
     )
@@ -174,9 +174,9 @@ def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[ItemKi
 
 
 def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
-    """Whom the platform invited to a tenant: one Query of the index by sort key for each page of all invitations.
+    """Return the platform's invitations to a tenant. One Query for each page of all invitations in the inverted index.
 
-    Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
+    Reads at most `INVITATION_PAGES` pages. Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
     """
     check_tenant(tenant_id, staff)
     if not index_ready("TENANTS", INDEX):
@@ -204,15 +204,15 @@ def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
     return Invitations(tuple(invitation_of(item, shown_to(staff)) for item in kept), more)
 
 
-# --- Whose a channel is ---------------------------------------------------------------------------------------------
+# --- Owners of a channel --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who claims a channel. `asked` is the key that webhooks ask the index of channels for.
+    """The tenants that claim a channel. `asked` is the key that webhooks look up in the index of channels.
 
-    `found` are the tenants that webhooks find there; `unseen` those that map the channel without what the index needs;
-    `guard` is whom the console's guard names, "" for nobody. `unasked` says what could not be asked here.
+    `found`: the tenants that webhooks find. `unseen`: those whose mapping lacks what the index needs. `guard`: the
+    tenant that the console's guard names, or "". `unasked`: messages about lookups that were not possible.
     """
 
     asked: str
@@ -223,17 +223,17 @@ class Owners:
 
     @property
     def tenants(self) -> tuple[str, ...]:
-        """Every tenant with a mapping."""
+        """All tenants with a mapping."""
         return tuple(dict.fromkeys((*self.found, *self.unseen)))
 
 
 def owners_of(channel: Channel) -> Owners:
-    """Who claims a channel, as `owners_among` says."""
+    """Return who claims a channel; see `owners_among`."""
     return owners_among([channel])[0]
 
 
 def owners_among(channels: Sequence[Channel]) -> list[Owners]:
-    """Who claims each of these: two Queries and a GetItem each, all in parallel.
+    """Return who claims each channel. Two Queries and a GetItem for each, all in parallel.
 
     Raises `TableMissing` and the store's errors.
     """
@@ -261,12 +261,12 @@ def _owners(channel: Channel, found: list[str] | None, mapped: list[str] | None,
 
 
 def unfound_channels() -> str:
-    """Why webhooks find no channel at all here, "" where they can."""
+    """Return why webhooks cannot find any channel; "" if they can."""
     return NO_MAPPING_INDEX if index_absent("TENANTS", ChannelMappingIndex.Meta.index_name) else ""
 
 
 def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
-    """Tenants with an item under a key of an index; None where the index is not there."""
+    """Return the tenants with an item under a key of an index; None without that index."""
     if not index_ready("TENANTS", index):
         if not table_ready("TENANTS"):
             raise TableMissing("TENANTS")
@@ -284,7 +284,7 @@ def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
 
 
 def guard_of(channel: Channel) -> str:
-    """Whom the console's guard of a channel names, strongly consistent; "" for nobody."""
+    """Return the tenant that a channel's guard names, strongly consistent; "" if there is none."""
     try:
         return _named_in(ChannelGuard.get(channel.key, OWNER, consistent_read=True))
     except NotFound:
@@ -292,7 +292,7 @@ def guard_of(channel: Channel) -> str:
 
 
 def guards_of(channels: Iterable[Channel]) -> dict[Channel, str]:
-    """Whom the guards of channels name, for the first 100, strongly consistent. One BatchGetItem."""
+    """Return the tenants that the guards of the first 100 channels name, strongly consistent. One BatchGetItem."""
     keys = {channel.key: channel for channel in list(channels)[:BATCH]}
     found = batch_get("TENANTS", [{"pk": key, "sk": OWNER} for key in keys], consistent=True)
     return {keys[raw["pk"]["S"]]: _named_in(ChannelGuard.from_raw_data(raw)) for raw in found}
@@ -303,11 +303,11 @@ def _named_in(guard: ChannelGuard) -> str:
     return named if isinstance(named, str) else ""
 
 
-# --- What the platform remembers ------------------------------------------------------------------------------------
+# --- Memories of the platform ---------------------------------------------------------------------------------------
 
 
 def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple[Memory, ...], str]:
-    """One page of what the platform remembers of a tenant's users, and the cursor of the next. One Query.
+    """Return one page of the platform's memories of a tenant's users, and the next cursor. One Query.
 
     Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
     """

@@ -1,4 +1,4 @@
-"""What a tenant still needs before its webhooks can be served: what its partition lacks, and channels that clash."""
+"""What a tenant still needs before its webhooks can be served: missing items, and channels that clash."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from tenants.records import Tenant
 
 # Channels of the platform's own that need no mapping.
 WITHOUT_MAPPING = ("dashboard",)
-# Channels whose claims are asked for: far more than one tenant has.
+# Channels whose claims are read: far more than one tenant has.
 CHANNELS_ASKED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of the list: whether it is met, and in words what is there or what is missing.
+    """One point of the readiness list. `words` say what is there or what is missing.
 
-    `where` names the page that mends it: settings, users, channels or "".
+    `where` names the page to fix it on: settings, users, channels or "".
     """
 
     label: str
@@ -28,7 +28,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The list for one tenant."""
+    """The readiness list of one tenant."""
 
     points: tuple[Point, ...]
     # Channels that another tenant has too, in words; they are among the points.
@@ -41,31 +41,31 @@ class Readiness:
 
     @property
     def missing(self) -> int:
-        """How many points are not."""
+        """How many points are not met."""
         return sum(not point.met for point in self.points)
 
     @property
     def summary(self) -> str:
-        """In a few words."""
+        """The result in a few words."""
         if self.complete:
             return "ready"
         return "1 thing is missing" if self.missing == 1 else f"{self.missing} things are missing"
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that is missing."""
+        """Every point that is not met, in words."""
         return tuple(f"{point.label}: {point.words}" for point in self.points if not point.met)
 
 
 def readiness_of(tenant: Tenant, staff: Staff) -> Readiness:
-    """The list, of what was read of a tenant and of who else claims its channels: two rounds of reads."""
+    """Check a tenant and who else claims its channels. Two rounds of reads."""
     found = _clashes(tenant, staff)
     points = (_settings(tenant), _provider(tenant), _admin(tenant), _channels(tenant), _sole(tenant, found))
     return Readiness((*points, _enabled(tenant)), found)
 
 
 def _clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
-    """Channels of a tenant that another one claims too, in words that name it within the person's scope only."""
+    """Describe the channels that another tenant claims too; name that tenant only if it is in scope."""
     asked = tenant.channels[:CHANNELS_ASKED]
     found = []
     for mine, claims in zip(asked, claims_among([each.channel for each in asked]), strict=True):

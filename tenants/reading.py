@@ -1,4 +1,4 @@
-"""From items of the tenants table to records: tolerant of drift, and redacted for who may not see personal data."""
+"""Convert items of the tenants table to records: tolerate drift, and redact for people who cannot reveal."""
 
 import hashlib
 import json
@@ -28,9 +28,9 @@ from tenants.records import (
 from tenants.settings_text import KNOWN, Settings
 
 ROLES = ("admin", "member")
-# What the platform needs of each user of a tenant: where one lacks it, it reads none of them.
+# What the platform needs of each user: if one user of a tenant lacks any, it reads none of them.
 REQUIRED = ("user_id", "tenant_id", "email", "display_name", "role")
-# What forms change of a user.
+# The attributes of a user that forms change.
 USER_WRITTEN = ("email", "display_name", "role", "channel_identities")
 MAX_TEXT = 300
 _LATER = {
@@ -44,7 +44,7 @@ Show = Callable[[str], str]
 
 
 def shown_to(staff: Staff) -> Show:
-    """How a person sees what may be personal: as it is, or redacted."""
+    """Return the function that prepares possibly personal text for a person: unchanged, or redacted."""
     return _as_it_is if staff.can(Permission.PII_REVEAL) else redact
 
 
@@ -53,19 +53,19 @@ def _as_it_is(text: str) -> str:
 
 
 def others_of(item: ForeignModel, show: Show, known: Iterable[str] = ()) -> Node | None:
-    """The attributes of an item that the console does not know, but those in `known`; None where it has none."""
+    """Return the attributes of an item that neither its class nor `known` names; None if there are none."""
     found = {name: value for name, value in item.unknown().items() if name not in known}
     return tree_of(redact_value(found) if show is redact else found) if found else None
 
 
 def text(item: ForeignModel, name: str, most: int = MAX_TEXT) -> str:
-    """An attribute as text, whatever its type; "" where it is absent."""
+    """Return an attribute as text, whatever its type; "" if it is absent."""
     value = item.plain(name)
     return "" if value is None else text_of(value)[:most]
 
 
 def row_of(meta: TenantMeta, show: Show) -> TenantRow:
-    """A tenant of the list. Its id is that of its key, whatever else it says."""
+    """Return a row of the list. The id comes from the key, even if an attribute says otherwise."""
     tenant_id, named = tenant_of(meta.plain("pk")), meta.plain("tenant_id")
     flaws = list(_drift(meta, ("name", "status", "created_at")))
     if named is not None and named != tenant_id:
@@ -82,7 +82,7 @@ def row_of(meta: TenantMeta, show: Show) -> TenantRow:
 def tenant_record(
     tenant_id: str, items: Iterable[tuple[ItemKind, ForeignModel]], staff: Staff, *, more: bool = False
 ) -> Tenant:
-    """A tenant of the items of its partition. What is of no known type is listed as that, never left out."""
+    """Build a tenant from the items of its partition. Items of unknown types are listed as `foreign`."""
     show = shown_to(staff)
     meta: ForeignModel | None = None
     users, channels, companies, foreign, version = [], [], [], [], 0
@@ -124,7 +124,7 @@ def tenant_record(
 
 
 def user_of(item: ForeignModel, show: Show) -> User:
-    """A user. Its id is that of its key."""
+    """Build a user. The id comes from the key."""
     user_id = str(item.plain("sk")).removeprefix(USER)
     identities, flaw = identities_of(item.plain("channel_identities"))
     flaws = [*_drift(item, ("email", "display_name", "role", "channel_identities")), *([flaw] if flaw else [])]
@@ -153,13 +153,13 @@ def user_of(item: ForeignModel, show: Show) -> User:
 
 
 def seen_of(item: ForeignModel) -> str:
-    """What a form remembers of a user that it shows: a digest of what can be changed."""
+    """Return a digest of what forms can change of a user; a form carries it to detect concurrent changes."""
     stored = json.dumps([item.raw.get(name) for name in USER_WRITTEN], sort_keys=True, default=str)
     return hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
-    """Channel types and ids of the JSON text of a user, and what is wrong with it."""
+    """Parse a user's channel identities: pairs of channel type and id, and what is wrong with the JSON text."""
     if stored is None:
         return (), ""
     try:
@@ -174,12 +174,12 @@ def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
 
 
 def ids_of(stored: Any) -> list[str]:
-    """The ids that a user has on a channel, each as shown: the platform keeps one, or a list."""
+    """Return a user's ids on a channel as text. The platform stores one id, or a list."""
     return [text_of(each)[:MAX_TEXT] for each in (stored if isinstance(stored, list) else [stored])]
 
 
 def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
-    """Settings as label and value, the schema's keys first, then all others with their JSON text."""
+    """Return settings as labels and values: the schema's keys first, then all others with their JSON text."""
     facts = []
     for setting in KNOWN:
         value = settings.value(setting.name)
@@ -198,7 +198,7 @@ def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
 
 
 def mapping_of(item: ChannelMapping, show: Show) -> TenantChannel:
-    """A channel of a tenant. What it is, its sort key says."""
+    """Build a channel of a tenant from its sort key."""
     channel = Channel.of(str(item.plain("sk"))) or Channel("", "")
     flaws = list(_drift(item, ("gsi1pk", "gsi1sk")))
     if item.plain("gsi1pk") not in (None, channel.key):
@@ -215,12 +215,12 @@ def mapping_of(item: ChannelMapping, show: Show) -> TenantChannel:
 
 
 def shown_id(channel: Channel, show: Show) -> str:
-    """A channel's id as a person may see it. The digest of a bot's token tells nothing of anybody."""
+    """Return a channel's id as a person may see it. The digest of a bot's token is not personal."""
     return channel.id if is_digest(channel) else show(channel.id)
 
 
 def invitation_of(item: ForeignModel, show: Show) -> Invitation:
-    """An invitation of the platform's."""
+    """Build an invitation."""
     known = ["invite_code", "tenant_id", "email", "role", "status", "invited_by", "created_at", "expires_at", "ttl"]
     known += [] if item.plain("accepted_at") else ["accepted_at"]
     return Invitation(
@@ -235,7 +235,7 @@ def invitation_of(item: ForeignModel, show: Show) -> Invitation:
 
 
 def memory_of(item: UserMemory, show: Show) -> Memory:
-    """What the platform remembers of one session."""
+    """Build the memory of one session."""
     user_id, _, session_id = str(item.plain("sk")).removeprefix(MEMORY).partition("#")
     return Memory(
         user_id=show(user_id),

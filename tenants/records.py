@@ -1,4 +1,4 @@
-"""Tenants as pages see them: frozen, and redacted for who may not see personal data."""
+"""Tenants as pages show them: frozen, and redacted for people who cannot reveal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from tenants.keys import Channel
 from tenants.settings_text import Settings
 
 ACTIVE, SUSPENDED, ONBOARDING, DELETED = "active", "suspended", "onboarding", "deleted"
-# What the platform leaves of a deleted tenant has a status too.
+# The platform keeps a deleted tenant's META with the status "deleted".
 STATUSES = (ACTIVE, SUSPENDED, ONBOARDING, DELETED)
 
 
 @dataclass(frozen=True, slots=True)
 class TenantRow:
-    """A tenant of the list. `status` as stored, "" where none is; `flaws` say what does not fit the schema."""
+    """A row of the list. `status` is as stored, "" if absent; `flaws` say what does not fit the schema."""
 
     tenant_id: str
     name: str
@@ -27,7 +27,7 @@ class TenantRow:
 
 @dataclass(frozen=True, slots=True)
 class TenantPage:
-    """Tenants by id. `next` and `back` are sealed cursors; `notice` says what the list cannot do here."""
+    """One page of tenants by id. `next` and `back` are sealed cursors; `notice` says why there is no list."""
 
     rows: tuple[TenantRow, ...] = ()
     next: str = ""
@@ -39,12 +39,12 @@ class TenantPage:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of a tenant. `reference` is sealed; `seen` is what forms remember of it.
+    """A user of a tenant. `reference` is sealed; `seen` is the digest that forms carry.
 
-    `identities` are the channel types and ids by which the platform knows the person, one pair for each id.
+    `identities` are pairs of channel type and id, one for each id that the platform knows the person by.
 
-    `future` are the attributes that the schema names for later, where present: label and text; `others` those that the
-    console does not know. `is_readable`: the platform can load it, without which it loads no user of the tenant.
+    `future`: label and text of the attributes that the schema reserves for later; `others`: attributes that the console
+    does not know. `is_readable`: the platform can load it; if it cannot, it loads no user of the tenant.
     """
 
     user_id: str
@@ -62,7 +62,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Somebody whom the platform invited to be a user. Its code lets whoever has it in, so it is not here."""
+    """An invitation of the platform to become a user. Its code is a credential, so it is not included."""
 
     email: str
     role: str
@@ -75,7 +75,7 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Invitations:
-    """A tenant's invitations; `notice` says what could not be looked through."""
+    """A tenant's invitations; `notice` says what was not read."""
 
     rows: tuple[Invitation, ...] = ()
     notice: str = ""
@@ -83,7 +83,7 @@ class Invitations:
 
 @dataclass(frozen=True, slots=True)
 class TenantChannel:
-    """A channel of a tenant. `reference` is sealed; `shown` is the id, redacted where it must be.
+    """A channel of a tenant. `reference` is sealed; `shown` is the id, redacted if it must be.
 
     `in_index`: webhooks find it by the index of channels.
     """
@@ -99,7 +99,7 @@ class TenantChannel:
 
 @dataclass(frozen=True, slots=True)
 class LinkedCompany:
-    """A company whose conversations are the tenant's. `reference` is sealed."""
+    """A company linked to the tenant. `reference` is sealed."""
 
     company_id: str
     reference: str
@@ -107,7 +107,7 @@ class LinkedCompany:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the platform remembers of a user's session."""
+    """The platform's memory of a user's session."""
 
     user_id: str
     session_id: str
@@ -118,7 +118,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """An item of a type that the console does not know: its sort key, and its attributes."""
+    """An item of a type that the console does not know: its sort key and attributes."""
 
     sort_key: str
     attributes: Node | None
@@ -126,9 +126,9 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant with all that its partition holds, but memories. `meta` is False where it has no META item.
+    """A tenant with everything in its partition except memories. `meta`: it has a META item.
 
-    `more`: not all of it was read.
+    `more`: not everything was read.
     """
 
     tenant_id: str
@@ -148,5 +148,5 @@ class Tenant:
 
     @property
     def admins(self) -> tuple[User, ...]:
-        """Its administrators, as far as its users were read."""
+        """The administrators among the users that were read."""
         return tuple(user for user in self.users if user.role == "admin")

@@ -1,6 +1,6 @@
-"""Users whose items lack what the platform needs to read them: it loads all of a tenant's users or none.
+"""Repair users whose items lack what the platform needs: it loads all of a tenant's users or none.
 
-Of these items its WhatsApp webhook makes who may write to a bot, so that one that cannot be read silences the tenant.
+The platform's WhatsApp webhook takes from these items who may write to a bot, so one unreadable item blocks everyone.
 """
 
 import json
@@ -20,19 +20,19 @@ from tenants.users import as_read, named
 from tenants.walking import Progress, walk
 from tenants.writing import write
 
-# What the platform itself takes where an item has none.
+# The platform's own defaults.
 _DEFAULTS = {"display_name": "", "role": "member"}
 
 
 def all_users(progress: Progress) -> Iterator[TenantUser]:
-    """The users of all tenants. For commands only: it reads the whole table. Raises the store's errors."""
+    """Yield the users of all tenants. For commands only: scans the whole table. Raises the store's errors."""
     for kind, item in map(item_of, walk(progress)):
         if kind is ItemKind.USER and isinstance(item, TenantUser):
             yield item
 
 
 def repairs_of(item: TenantUser) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What the platform needs of a user: attributes that can be given, and names of those that only a person knows."""
+    """Return the missing attributes that can be filled in, and the names of those that only a person can fill in."""
     given = {name: value for name, value in named(item).items() if item.plain(name) != value}
     given |= {name: value for name, value in _DEFAULTS.items() if item.plain(name) is None}
     left = [name for name in REQUIRED if name not in given and not isinstance(item.plain(name), str)]
@@ -45,7 +45,7 @@ def repairs_of(item: TenantUser) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _is_readable(identities: Any) -> bool:
-    """The platform does without them, but not with what is no JSON object."""
+    """Return whether the platform can read channel identities: they may be absent, but must be a JSON object."""
     try:
         return identities is None or (isinstance(identities, str) and isinstance(json.loads(identities), dict))
     except (ValueError, RecursionError):
@@ -53,7 +53,7 @@ def _is_readable(identities: Any) -> bool:
 
 
 def repair(item: TenantUser, given: Mapping[str, str]) -> bool:
-    """Write what `repairs_of` gives, with its entry. False if the user changed meanwhile. Raises the store's errors."""
+    """Write what `repairs_of` returned, with its entry. Return False if the user changed. Raises the store's errors."""
     user_id, tenant_id = named(item).values()
 
     def add(writes: TransactWrite) -> None:

@@ -1,4 +1,4 @@
-"""Resolving a channel as the platform does, and saying what it would find: one tenant, none, or several that clash."""
+"""Resolve a channel as the platform does, and report the result: one tenant, none, or several that clash."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from tenants.records import ACTIVE, TenantRow
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A tenant that has the channel. `row` is None outside the person's scope. `found`: webhooks find it.
+    """A tenant that has the channel. `row` is None if it is out of scope. `found`: webhooks find it.
 
-    `there` is False where a mapping names a tenant without META.
+    `there`: it has a META item.
     """
 
     row: TenantRow | None
@@ -23,15 +23,15 @@ class Claimant:
 
     @property
     def is_served(self) -> bool:
-        """Whether the platform would serve a webhook for it."""
+        """Whether the platform would serve its webhooks."""
         return self.found and self.row is not None and self.row.status == ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What asking for one channel gives. `asked` is the key, redacted for who may not see personal data.
+    """The result of resolving one channel. `asked` is its key, redacted for people who cannot reveal.
 
-    `guard` says in words whom the console's guard names where that is not the one claimant.
+    `guard`: what is wrong with the channel's guard, in words, or "".
     """
 
     type_label: str
@@ -43,12 +43,12 @@ class Resolved:
 
     @property
     def clash(self) -> bool:
-        """Whether more than one tenant has it: webhooks then resolve to whichever comes first."""
+        """Whether more than one tenant has the channel: webhooks then resolve to the first one found."""
         return len(self.claimants) > 1
 
     @property
     def outcome(self) -> str:
-        """One of served, not-served, clash, unseen or nobody."""
+        """One of served, not-served, elsewhere, clash, unseen or nobody."""
         if not self.claimants:
             return "nobody"
         if self.clash:
@@ -60,7 +60,7 @@ class Resolved:
 
 
 def resolve(channel: Channel, staff: Staff) -> Resolved:
-    """Ask for a channel as webhooks do: three reads in parallel, then one for the tenants found.
+    """Look up a channel as webhooks do. Three reads in parallel, then one for the tenants found.
 
     Raises `Forbidden`, `TableMissing` and the store's errors.
     """

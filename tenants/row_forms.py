@@ -1,4 +1,4 @@
-"""Rows of a type and an id, with some to spare: the channels of a tenant that is begun, the identities of a user."""
+"""Rows of a type and an id: the channels of a tenant being onboarded, and the identities of a user."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from tenants.keys import MAX_CHANNEL_ID, MAX_TYPE, Channel, checked_channel, che
 from tenants.onboarding import MAX_CHANNELS
 
 MAX_IDENTITIES = 100
-# Rows that a form has to spare.
+# Empty rows at the end of a form.
 SPARE = 3
 
 
 class PairForm(forms.Form):
-    """One row of a type and an id: an empty one is left out, half a one is an error."""
+    """One row of a type and an id. An empty row is skipped; a half-filled one is an error."""
 
     type = forms.CharField(
         required=False,
@@ -34,7 +34,7 @@ class PairForm(forms.Form):
         return not (self.cleaned_data.get("type", "").strip() or self.cleaned_data.get("id", "").strip())
 
     def clean(self) -> None:
-        """Both or neither, each as its type asks."""
+        """Check that both or neither are filled in, and that the id fits the type."""
         super().clean()
         if self.errors or self.is_empty:
             return
@@ -50,15 +50,15 @@ class PairForm(forms.Form):
             self.add_error("id", str(error))
 
     def checked_id(self, kind: str, typed: str) -> str:
-        """The id as it is stored. Raises `Invalid`."""
+        """Return the id as it is stored. Raises `Invalid`."""
         return checked_channel(kind, typed).id
 
 
 class IdentityRow(PairForm):
-    """By what a platform knows a user: any id."""
+    """A channel identity of a user; the id may be anything."""
 
     def checked_id(self, kind: str, typed: str) -> str:
-        """The id as it is stored. Raises `Invalid`."""
+        """Return the id as it is stored. Raises `Invalid`."""
         part = typed.strip()
         if not part or not part.isprintable():
             raise Invalid("Type the id, without control characters.")
@@ -66,7 +66,7 @@ class IdentityRow(PairForm):
 
 
 class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
-    """Rows of types and ids, with some to spare. `pairs` are those that were filled in, once it is valid."""
+    """A formset of types and ids, with some empty rows. `pairs`: the filled rows, once it is valid."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
         return [(form.cleaned_data["type"], form.cleaned_data["id"]) for form in filled]
 
     def clean(self) -> None:
-        """Each only once."""
+        """Check that no pair occurs twice."""
         seen: set[tuple[str, str]] = set()
         for form in self.forms:
             if not hasattr(form, "cleaned_data") or form.errors or form.is_empty:
@@ -86,7 +86,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
             seen.add(same)
 
     def is_valid(self) -> bool:
-        """As Django's; `clean` may have found errors of rows."""
+        """Return whether the formset is valid, including the row errors that `clean` adds."""
         return bool(super().is_valid()) and not any(form.errors for form in self.forms)
 
 
@@ -103,13 +103,13 @@ def _initial(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def channel_rows(data: QueryDict | None, channels: Sequence[Channel] = ()) -> Rows:
-    """The rows of the channels of a draft."""
+    """Return the formset of the channels of a draft."""
     initial = _initial((channel.type, channel.id) for channel in channels)
     rows: Rows = _CHANNEL_ROWS(data, prefix="channel", initial=initial)
     return rows
 
 
 def identity_rows(data: QueryDict | None, identities: Sequence[tuple[str, str]] = ()) -> Rows:
-    """The rows of a user's identities: types and ids."""
+    """Return the formset of a user's channel identities."""
     rows: Rows = _IDENTITY_ROWS(data, prefix="identity", initial=_initial(identities))
     return rows

@@ -1,4 +1,4 @@
-"""What the search box finds among tenants: a tenant, its users, whose a channel is."""
+"""The search box's finders for tenants, their users, and the owners of a channel."""
 
 from django.urls import reverse
 
@@ -11,7 +11,7 @@ from tenants.people import KnownUsers, users_known_by, users_of_id
 from tenants.queries import first_tenants, owners_of, row_for
 from tenants.records import TenantRow
 
-# Types whose ids have a form of their own: a bare id is asked for as each of those that take it.
+# Types whose ids have a recognisable form: a bare id is looked up as each type that accepts it.
 _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
@@ -21,7 +21,7 @@ def _tenant(value: str, staff: Staff) -> SearchFound:
 
 
 def _named(value: str, staff: Staff) -> SearchFound:
-    """Tenants in scope by a name. At most two reads; a notice where there are more tenants than those tell of."""
+    """Find tenants in scope by name. At most two reads; adds a notice if there are more tenants than were read."""
     first, more = first_tenants(staff)
     named = [row for row in first if named_so(row.name, value)]
     notices = (f"Of the tenants' names, the first {len(first)} were looked at.",) if more else ()
@@ -62,7 +62,7 @@ def _channel(value: str, staff: Staff) -> SearchFound:
 
 
 def _channel_id(value: str, staff: Staff) -> SearchFound:
-    """A bare id, as a channel of each type that it may be one of."""
+    """Look up a bare id as a channel of each type that accepts it."""
     channels = []
     for kind in _TOLD_BY_FORM:
         try:
@@ -73,7 +73,7 @@ def _channel_id(value: str, staff: Staff) -> SearchFound:
 
 
 def _owners(channels: tuple[Channel, ...], staff: Staff) -> SearchFound:
-    """Tenants in scope that have one of these. Three reads for each."""
+    """Find the tenants in scope that have one of these channels. Three reads for each."""
     hits = []
     for channel in channels:
         hits += [

@@ -1,7 +1,7 @@
-"""Saving a tenant's name and settings: compare-and-swap on what was read, and what the platform overwrote since.
+"""Save a tenant's name and settings with compare-and-swap, and show what the platform has overwritten since.
 
-The platform writes META whole, so that what the console saved may be gone a moment later. The console keeps what it
-saved beside it and shows the difference; it does not fight.
+The platform writes META as a whole, so it may overwrite what the console saved a moment ago. The console stores a copy
+of what it saved and shows the difference; it does not write it again.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ from tenants.keys import META, checked_name, partition_of
 from tenants.models import TenantMeta
 from tenants.writing import check_writer, current_meta, entry_of, write
 
-# Longer values are in the trail by their beginning.
+# Characters of a value in the trail; longer values are cut.
 IN_TRAIL = 2_000
 
 
 class SettingsChanged(Conflict):
-    """They are no longer as the person saw them."""
+    """The settings changed since the person saw them."""
 
     def __init__(self) -> None:
         super().__init__("Somebody else changed these settings in the meantime.")
@@ -39,7 +39,7 @@ class SettingsChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class StoredSettings:
-    """Name, settings and status as stored. `seen` is what a form remembers: a digest of the first two."""
+    """Name, settings and status as stored. `seen` is a digest of name and settings, which forms carry."""
 
     name: str
     settings: settings_text.Settings
@@ -49,7 +49,7 @@ class StoredSettings:
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """What somebody outside the console changed since it saved: key, then the JSON text saved and that stored now."""
+    """What changed outside the console since it saved. `differences`: key to JSON text as saved and as stored now."""
 
     saved_by: str
     saved_at: datetime | None
@@ -57,7 +57,7 @@ class Overwritten:
 
 
 def load(tenant_id: str, staff: Staff) -> StoredSettings:
-    """Name and settings, strongly consistent, for who may change them. Raises `Forbidden`, `NotFound`."""
+    """Return name and settings for changing them, strongly consistent. Raises `Forbidden`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     return _stored(current_meta(tenant_id))
 
@@ -74,7 +74,7 @@ def _stored(meta: TenantMeta) -> StoredSettings:
 def save(
     tenant_id: str, name: str, known: Mapping[str, Any], others: Mapping[str, str], seen: str, staff: Staff
 ) -> bool:
-    """Save name and settings, in one write with its entry; False where nothing was to be changed.
+    """Save name and settings with their entry in one transaction. Return False if nothing changed.
 
     `known` and `others` as in `settings_text.changed`. Raises `SettingsChanged` unless they are as `seen`, `Invalid`,
     `NotFound`, `Forbidden`.
@@ -114,15 +114,15 @@ def save(
 
 
 def saved_settings(tenant_id: str, name: str, text: str, staff: Staff) -> SavedSettings:
-    """What the console remembers of what it saved, not yet written."""
+    """Return the unsaved item with the console's copy of what it saves."""
     at = clock.to_iso(clock.now())
     return SavedSettings(partition_of(tenant_id), name=name, settings=text, saved_at=at, saved_by=staff.username)
 
 
 def overwritten(tenant_id: str) -> Overwritten | None:
-    """What means something else than what the console saved last; None where nothing does, or it never saved.
+    """Return what differs in meaning from what the console last saved; None if nothing does, or it never saved.
 
-    Two GetItem, the tenant first: then a save between them can only hide a difference for a moment. Raises `NotFound`.
+    Two GetItem, the tenant first, so that a save between them can only hide a difference briefly. Raises `NotFound`.
     """
     stored = _stored(current_meta(tenant_id))
     now = stored.settings
@@ -153,6 +153,6 @@ def _as_read(meta: TenantMeta) -> Condition:
         elif "S" in value:
             condition &= attribute == value["S"]
         else:
-            # Of another type than ours: nothing to compare with, so it is never replaced unseen.
+            # Other types cannot be compared here, so the console never overwrites them.
             raise Invalid(f"The stored {name} is not text. Only the platform can fix it.")
     return condition

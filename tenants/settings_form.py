@@ -1,6 +1,6 @@
-"""The typed form of a tenant's settings: a field for each key of the schema, and one for each other key that is stored.
+"""The form of a tenant's settings: a field for each key of the schema, and one for each other stored key.
 
-What a person leaves as it was shown keeps the very value that is stored, however odd; only what was changed is checked.
+A field that a person leaves unchanged keeps its stored value exactly, even an invalid one. Only changes are checked.
 """
 
 import hashlib
@@ -27,27 +27,27 @@ Types = Callable[[], Iterable[str]]
 
 
 class AsShown(forms.CharField):
-    """Text that is compared with what was shown: browsers send line ends in their own way."""
+    """Text that is compared with what was shown, regardless of the line endings that the browser sends."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, strip=False, **options)
 
     def to_python(self, value: Any) -> str:
-        """With line feeds."""
+        """Return the text with line feeds only."""
         return _line_feeds(super().to_python(value) or "")
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether a person changed it."""
+        """Return whether a person changed it."""
         return self.as_sent(initial) != self.as_sent(data)
 
     def as_sent(self, value: Any) -> str:
-        """As a browser sends it back."""
+        """Return a value in the form in which a browser sends it back."""
         text = _line_feeds(value or "").replace("\0", "\ufffd")
         return text if isinstance(self.widget, forms.Textarea) else text.replace("\n", "")
 
 
 class ChannelTypesField(forms.MultipleChoiceField):
-    """Types of channels: those that the platform knows, those that the tenant has, and those that are stored."""
+    """Channel types: those that the console knows, those of the tenant's channels, and those that are stored."""
 
     def __init__(self, stored: list[str], mapped: Types, **options: Any) -> None:
         self._known = frozenset(map(clean, (*TYPES, *stored)))
@@ -59,13 +59,13 @@ class ChannelTypesField(forms.MultipleChoiceField):
         super().__init__(required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options)
 
     def valid_value(self, value: str) -> bool:
-        """Whether it is one of them; those that the tenant has are asked for last."""
+        """Return whether a type can be chosen; read the tenant's channels only if nothing else allows it."""
         return value in self._known or super().valid_value(value)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingDifference:
-    """Where a form differs from what is stored now. `by` says whose change it is, "" where that is not known."""
+    """A field that differs from what is stored now. `by` says who changed it, "" if unknown."""
 
     label: str
     stored: str
@@ -77,17 +77,17 @@ BY_OTHER, BY_YOU, BY_BOTH = "someone else", "you", "both of you"
 
 
 class SettingsForm(forms.Form):
-    """Name and settings of a tenant. `known` and `others` are what `tenants.settings.save` takes, once it is valid."""
+    """Name and settings of a tenant. Once valid, `known` and `others` are the arguments for `tenants.settings.save`."""
 
     name = AsShown(
         max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}), help_text="As colleagues see it."
     )
 
     def __init__(self, data: QueryDict | None, *, stored: StoredSettings, mapped: Types = tuple) -> None:
-        """`stored` is what is there now; `mapped` gives the types of the tenant's channels, once they are needed."""
+        """Take the `stored` settings, and `mapped`, which returns the types of the tenant's channels when needed."""
         self.stored = stored
         self.keys = {_field_of(key): key for key in stored.settings.others}
-        # A key that was added meanwhile is in no field of the form: that is no wish to remove it.
+        # A key that was added meanwhile has no field in the submitted form; do not treat that as a removal.
         if data is not None and (added := [name for name in self.keys if name not in data]):
             data = data.copy()
             data.update({name: clean(stored.settings.others[self.keys[name]]) for name in added})
@@ -101,7 +101,7 @@ class SettingsForm(forms.Form):
             self.fields[name] = AsShown(label=label, max_length=MAX_BYTES, widget=widget)
 
     def _shown(self) -> dict[str, Any]:
-        """What the fields show of what is stored."""
+        """Return what the fields show of the stored settings."""
         settings = self.stored.settings
         shown: dict[str, Any] = {name: _shown(BY_NAME[name], value) for name, value in settings.known.items()}
         return shown | {name: clean(settings.others[key]) for name, key in self.keys.items()}
@@ -123,7 +123,7 @@ class SettingsForm(forms.Form):
         return AsShown(max_length=MAX_BYTES, widget=forms.Textarea(attrs={"rows": rows}), **options)
 
     def clean(self) -> None:
-        """Check what was changed, and gather what is to be saved."""
+        """Check what was changed, and collect the values to save."""
         super().clean()
         settings = self.stored.settings
         self.known: dict[str, Any] = dict(settings.known)
@@ -162,20 +162,20 @@ class SettingsForm(forms.Form):
             self.others[key] = typed
 
     def known_fields(self) -> list[forms.BoundField]:
-        """The fields of the schema's keys."""
+        """Return the fields of the schema's keys."""
         return [self[setting.name] for setting in KNOWN]
 
     def other_fields(self) -> list[forms.BoundField]:
-        """The fields of all other keys."""
+        """Return the fields of all other keys."""
         return [self[name] for name in self.keys]
 
     @property
     def base(self) -> str:
-        """Digests of what is stored, by field: what the form carries, to tell later who changed what."""
+        """Digests of the stored values by field. The form carries them, to find out later who changed what."""
         return " ".join(f"{name}:{keyed_digest(self._sent(name, self.initial.get(name)))[:12]}" for name in self.fields)
 
     def differences(self) -> list[SettingDifference]:
-        """Where what was typed differs from what is stored now, in the order of the fields, and by whose change."""
+        """Return the fields where the input differs from what is stored now, in field order, with who changed them."""
         base = dict(each.split(":", 1) for each in self.data.get("base", "").split() if ":" in each)
         return [
             SettingDifference(
@@ -222,7 +222,7 @@ def _shown(setting: Setting, value: Any) -> Any:
 
 
 def _line_of(value: Any) -> str:
-    """A member of a list as one line that `_member` reads as the same: a plain word, or JSON."""
+    """Format a list member as one line that `_member` parses back to the same value: a plain word, or JSON."""
     if isinstance(value, str) and value == value.strip() and value.isprintable() and value[:1] not in '{["':
         try:
             json.loads(value)
@@ -241,7 +241,7 @@ def _member(line: str) -> Any:
 
 
 def _is_json(line: str) -> bool:
-    """Whether Python reads it as JSON, though others may not."""
+    """Return whether Python parses it as JSON, even if stricter parsers do not."""
     try:
         json.loads(line)
     except (ValueError, RecursionError):
@@ -250,7 +250,7 @@ def _is_json(line: str) -> bool:
 
 
 def _line_of_pair(name: str, value: str) -> str:
-    """A name and its value as one line that `_pair` reads as the same: with an equals sign, or JSON."""
+    """Format a name and value as one line that `_pair` parses back to the same: with an equals sign, or as JSON."""
     line = f"{name} = {value}"
     try:
         plain = line.isprintable() and _pair(line) == (name, value)
@@ -325,7 +325,7 @@ def _pairs(setting: Setting, typed: str) -> dict[str, str]:
 
 
 def _checked_route(name: str) -> str:
-    """`channel:sender` as the platform looks it up: senders of WhatsApp and Telegram have digits only."""
+    """Return `channel:sender` as the platform looks it up; WhatsApp and Telegram senders are reduced to digits."""
     kind, parted, sender = (part.strip() for part in name.partition(":"))
     if not (kind and parted and sender):
         raise ValueError(f"{name[:40]}: write the channel, a colon and the sender.")

@@ -1,7 +1,7 @@
-"""A tenant's settings: JSON text whose known keys are typed and whose other keys stay as they were written.
+"""A tenant's settings: JSON text whose known keys are typed and whose other keys keep their exact text.
 
-The text is never parsed and written anew as a whole: what nobody changed stays the very characters that were stored
-(numbers beyond a float, the order of keys, spellings of escapes), whoever wrote it.
+The text is never parsed and serialised again as a whole: values that nobody changed keep the exact characters that were
+stored (numbers beyond a float, the order of keys, spellings of escapes).
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from console.errors import Invalid
 from console.trees import clean
 
-# An item of DynamoDB has 400 KB, and the platform reads this text at each message.
+# A DynamoDB item is limited to 400 KB, and the platform reads this text for every message.
 MAX_BYTES = 100_000
 MAX_PROMPT = 20_000
 _DECODER = json.JSONDecoder()
@@ -23,9 +23,9 @@ _SPACE = " \t\n\r"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A key that the platform knows. `low` and `high` bound numbers.
+    """A key that the platform knows. `low` and `high` are the bounds of a number.
 
-    `default` is what the schema's example has and a new tenant gets; None for keys that only the platform's code names.
+    `default` is the value in the schema's example and of a new tenant; None for keys that only the platform's code has.
     """
 
     name: str
@@ -70,10 +70,10 @@ BY_NAME = {setting.name: setting for setting in KNOWN}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings as read. `known` has the values that are of their type, `others` the JSON text of every other key.
+    """Parsed settings. `known`: the values that have their schema type. `others`: the JSON text of every other key.
 
-    `odd` names known keys whose value is of another type: these are among `others` too. `problem` says why the text is
-    no JSON object; then nothing else is known of it.
+    `odd`: known keys whose value has another type; they are in `others` too. `problem`: why the text is not a JSON
+    object; `known` and `others` are then empty.
     """
 
     text: str
@@ -83,18 +83,18 @@ class Settings:
     problem: str = ""
 
     def value(self, name: str) -> Any:
-        """A known key's value, None where it is not set."""
+        """Return a known key's value; None if it is not set."""
         return self.known.get(name)
 
 
 def default_text() -> str:
-    """The settings of a new tenant: the schema's example without skills."""
+    """Return the settings of a new tenant: the schema's example without skills."""
     example = {setting.name: setting.default for setting in KNOWN if setting.default is not None}
     return json.dumps(example, ensure_ascii=False)
 
 
 def read(text: str | None) -> Settings:
-    """Settings of a stored text. Never raises."""
+    """Parse a stored text. Never raises."""
     if text is None or not text.strip():
         return Settings(text or "", {}, {}, problem="No settings are stored.")
     try:
@@ -115,7 +115,7 @@ def read(text: str | None) -> Settings:
 
 
 def is_of_kind(setting: Setting, value: Any) -> bool:
-    """Whether a value has the type that the schema gives its key."""
+    """Return whether a value has the type that the schema gives its key."""
     match setting.kind:
         case "integer":
             return isinstance(value, int) and not isinstance(value, bool)
@@ -132,9 +132,9 @@ def is_of_kind(setting: Setting, value: Any) -> bool:
 
 
 def members_of(text: str) -> dict[str, str]:
-    """The members of a JSON object: the text of each value as it is written, the last where a key comes twice.
+    """Return the members of a JSON object with the exact text of each value; for a repeated key, the last one.
 
-    Raises `ValueError` for anything else than one object.
+    Raises `ValueError` for anything other than one object.
     """
     position = _skip(text, 0)
     if text[position : position + 1] != "{":
@@ -177,10 +177,10 @@ def _skip(text: str, position: int) -> int:
 
 
 def changed(settings: Settings, known: Mapping[str, Any], others: Mapping[str, str]) -> str:
-    """The text with these known values and these texts of other keys in place; all else stays as it is written.
+    """Return the text with these known values and these texts of other keys; everything else is unchanged.
 
-    `others` may leave keys out, which removes them; it may not name new ones, which the platform could not load.
-    Raises `Invalid`. A text that is no JSON object is replaced.
+    A key that `others` leaves out is removed; new keys are refused, because the platform could not load them. Raises
+    `Invalid`. A text that is not a JSON object is replaced.
     """
     before = {} if settings.problem else members_of(settings.text)
     if unknown := [name for name in others if name not in before]:
@@ -208,7 +208,7 @@ def _written(value: Any) -> str:
 
 
 def _checked(name: str, written: str) -> str:
-    """A JSON text that a person typed for a key. Raises `Invalid`."""
+    """Check the JSON text that a person typed for a key. Raises `Invalid`."""
     try:
         return check_json(written)
     except ValueError as error:
@@ -216,16 +216,16 @@ def _checked(name: str, written: str) -> str:
 
 
 def check_json(typed: str) -> str:
-    """One JSON value as it was typed, without the space around it. Raises `ValueError`, in words."""
+    """Return a typed JSON value without surrounding white space. Raises `ValueError` with a message for people."""
     stripped = typed.strip(_SPACE)
     parse_json(stripped)
     return stripped
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text that others can read too. Raises `ValueError`, in words that say what is wrong where.
+    """Parse a JSON text strictly. Raises `ValueError` with a message that says what is wrong and where.
 
-    Python takes `NaN`, endless numbers, halves of characters, and of a key that comes twice the last; others do not.
+    Python accepts `NaN`, infinite numbers, lone surrogates and repeated keys; other parsers do not.
     """
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)
@@ -268,14 +268,14 @@ def _place(text: str, position: int) -> str:
 
 
 def differences(before: Settings, after: Settings) -> dict[str, tuple[str, str]]:
-    """Keys that differ, with the JSON text of each side; "" where it is not set."""
+    """Return the keys that differ, with the JSON text of each side; "" if it is not set."""
     one, other = (dict(members_of(each.text)) if not each.problem else {} for each in (before, after))
     names: Iterable[str] = dict.fromkeys((*one, *other))
     return {name: (one.get(name, ""), other.get(name, "")) for name in names if one.get(name) != other.get(name)}
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Whether two JSON texts have one value: spellings of text, order of keys and white space aside."""
+    """Return whether two JSON texts have the same value, ignoring escapes, key order and white space."""
     try:
         return bool(one and other) and _canonical(one) == _canonical(other)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A tenant's status: onboarding to active behind the readiness list, suspended and reactivated with a reason."""
+"""A tenant's status: activated once the readiness list is complete; suspended and reactivated with a reason."""
 
 from enum import StrEnum
 
@@ -43,7 +43,7 @@ _ACTIONS = {
 
 
 def steps_from(status: str) -> tuple[StatusStep, ...]:
-    """What can be done in a status; one that the schema does not know can be left by either way."""
+    """Return the steps possible from a status; from an unknown one, a tenant can be activated or suspended."""
     return {
         ACTIVE: (StatusStep.SUSPEND,),
         SUSPENDED: (StatusStep.REACTIVATE,),
@@ -53,7 +53,7 @@ def steps_from(status: str) -> tuple[StatusStep, ...]:
 
 
 def needs_reason(step: StatusStep) -> bool:
-    """Whether it is done only with a reason."""
+    """Return whether a step requires a reason."""
     return step is not StatusStep.ACTIVATE
 
 

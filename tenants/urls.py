@@ -1,4 +1,4 @@
-"""Routes of tenants. An id stands in its address as it is, or sealed where it might be somebody's number."""
+"""Routes of tenants. An id is plain in the URL, or sealed if it might be personal data such as a phone number."""
 
 from django.urls import path, register_converter
 

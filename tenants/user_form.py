@@ -1,4 +1,4 @@
-"""What people type of a user of a tenant."""
+"""The form of a tenant's user."""
 
 from django import forms
 from django.http import QueryDict
@@ -12,7 +12,7 @@ MAX_EMAIL = 254
 
 
 class UserForm(forms.Form):
-    """A user of a tenant, with `rows` of channel identities. `values` is what was typed, once it is valid."""
+    """A user of a tenant, with `rows` of channel identities. `values`: the input, once it is valid."""
 
     user_id = forms.CharField(
         max_length=MAX_ID,
@@ -36,7 +36,7 @@ class UserForm(forms.Form):
     def __init__(
         self, data: QueryDict | None, *, user: UserValues | None = None, is_new: bool = True, first: bool = False
     ) -> None:
-        """`user`: what the fields begin with; `first`: the first administrator of a tenant."""
+        """Take the initial values from `user`. `first`: the form is for the first administrator of a tenant."""
         initial = {"role": "member"}
         if user:
             initial = {"user_id": user.user_id, "email": user.email, "name": user.name, "role": user.role}
@@ -49,21 +49,21 @@ class UserForm(forms.Form):
         self.rows = identity_rows(data, user.identities if user else ())
 
     def is_valid(self) -> bool:
-        """Whether the user and all rows are."""
+        """Return whether the user and all rows are valid."""
         return all([super().is_valid(), self.rows.is_valid()])
 
     def clean_user_id(self) -> str:
-        """As stored."""
+        """Return the id as it is stored."""
         return cleaned_by(checked_part, self.cleaned_data["user_id"], "An id")
 
     def clean_name(self) -> str:
-        """As stored."""
+        """Return the name as it is stored."""
         name = " ".join(self.cleaned_data["name"].split())
         return cleaned_by(checked_name, name) if name else ""
 
     @property
     def values(self) -> UserValues:
-        """What was typed."""
+        """The values of a valid form."""
         data = self.cleaned_data
         return UserValues(
             user_id=data.get("user_id", self._user_id),

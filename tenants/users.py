@@ -1,7 +1,7 @@
-"""Users of a tenant: id and email are unique within it, and one administrator always stays.
+"""Users of a tenant. Id and email are unique within it, and one administrator always remains.
 
-Each change bumps the tenant's USERS item in the same transaction, on condition that nobody else did meanwhile: so what
-was true of all users when they were read is true when the change is written.
+Each change increments the version of the tenant's USERS item in the same transaction, if nobody else has changed it.
+So what was checked when all users were read is still true when the change is written.
 """
 
 import json
@@ -23,14 +23,14 @@ from tenants.models import TenantUser, UsersGuard, item_of
 from tenants.reading import USER_WRITTEN, ids_of, seen_of
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
-# A page of DynamoDB holds some 2,000 users.
+# A page of a Query contains about 2,000 users.
 PAGES = 20
 LAST_ADMIN = "This is the tenant's last administrator. Make another user an administrator first."
 
 
 @dataclass(frozen=True, slots=True)
 class UserValues:
-    """What a person types of a user; `identities` are channel types with ids. Already checked by the form."""
+    """The values of a user, checked by the form. `identities` are pairs of channel type and id."""
 
     user_id: str
     email: str
@@ -40,7 +40,7 @@ class UserValues:
 
 
 class NotUnique(Conflict):
-    """Another user of the tenant has the same. `field` is "user_id" or "email"."""
+    """Another user of the tenant has the same id or email. `field` is "user_id" or "email"."""
 
     def __init__(self, field: str) -> None:
         self.field = field
@@ -62,12 +62,12 @@ class Users:
     version: int | None
 
     def admins(self) -> list[str]:
-        """Ids of the administrators."""
+        """Return the ids of the administrators."""
         return [user_id for user_id, item in self.items.items() if item.plain("role") == "admin"]
 
 
 def users_among(raws: Iterable[dict[str, dict[str, Any]]]) -> Users:
-    """The users among items of a tenant's partition as DynamoDB JSON, and their guard; others are left out."""
+    """Return the users and their guard among a tenant's items in DynamoDB JSON; skip all other items."""
     items: dict[str, TenantUser] = {}
     version: int | None = None
     for kind, item in map(item_of, raws):
@@ -80,7 +80,7 @@ def users_among(raws: Iterable[dict[str, dict[str, Any]]]) -> Users:
 
 
 def read_users(tenant_id: str) -> Users:
-    """All users, strongly consistent. Raises the store's errors, and `StoreUnavailable` for more than can be read."""
+    """Return all users, strongly consistent. Raises `StoreUnavailable` beyond `PAGES` pages, and the store's errors."""
     found: list[dict[str, dict[str, Any]]] = []
     start: dict[str, Any] = {}
     for _ in range(PAGES):
@@ -119,7 +119,7 @@ def add(tenant_id: str, values: UserValues, staff: Staff) -> None:
 
 
 def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
-    """Change what a form wrote of a user; all other attributes stay. False where nothing was to be changed.
+    """Change the attributes of a user that forms write. Return False if nothing changed.
 
     Raises `UserChanged` unless the user is as `seen`, `NotUnique`, `Invalid` for the last administrator, `NotFound`.
     """
@@ -141,7 +141,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item))
             bump(writes, tenant_id, users.version)
 
-        # Names and identities are of people: that they changed is told, not how.
+        # Names and identities are personal: record that they changed, not how.
         fields = [name for name in wanted if name in ("email", "role")]
         entry = entry_of(
             tenant_id,
@@ -157,7 +157,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
 
 
 def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
-    """Remove a user, whatever else the item holds. Raises as `change`."""
+    """Remove a user with all attributes of the item. Raises as `change`."""
     check_writer(Permission.USER_WRITE, tenant_id, staff)
     for attempt in attempts():
         users = read_users(tenant_id)
@@ -177,7 +177,7 @@ def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
 
 
 def check_unique(users: Users, values: UserValues, *, is_new: bool = False) -> None:
-    """Raise `NotUnique` if another user has the email, or any has the id of a new one, however it is spelled."""
+    """Raise `NotUnique` if another user has the email, or a new user's id is taken. Ignores case."""
     for user_id, item in users.items.items():
         if is_new and user_id.casefold() == values.user_id.casefold():
             raise NotUnique("user_id")
@@ -190,7 +190,7 @@ def _same_email(item: TenantUser, email: str) -> bool:
 
 
 def add_user(writes: TransactWrite, tenant_id: str, values: UserValues) -> None:
-    """Add to a transaction a user who is not there yet."""
+    """Add a new user to a transaction, on condition that the id is free."""
     user = _keyed(tenant_id, values.user_id)
     user.user_id, user.tenant_id = values.user_id, tenant_id
     user.email, user.display_name, user.role = values.email, values.name, values.role
@@ -199,7 +199,10 @@ def add_user(writes: TransactWrite, tenant_id: str, values: UserValues) -> None:
 
 
 def bump(writes: TransactWrite, tenant_id: str, version: int | None) -> None:
-    """Add to a transaction that nobody else changed the tenant's users; None: nobody ever did here."""
+    """Add the next version of the users' guard to a transaction, on condition that it is still `version`.
+
+    None means that there is no guard yet.
+    """
     unchanged: Condition = UsersGuard.version == version if version else UsersGuard.version.does_not_exist()
     if version == 0:
         unchanged |= UsersGuard.version == 0
@@ -212,7 +215,7 @@ def _keyed(tenant_id: str, user_id: str) -> TenantUser:
 
 
 def named(item: TenantUser) -> dict[str, str]:
-    """What a user's item says again of its keys: the platform reads it there."""
+    """Return the attributes that repeat the keys of a user's item; the platform reads them."""
     user_id = str(item.plain("sk")).removeprefix(user_key(""))
     return {"user_id": user_id, "tenant_id": tenant_of(str(item.plain("pk")))}
 
@@ -232,7 +235,7 @@ def _changes(item: TenantUser, values: UserValues) -> dict[str, str]:
 
 
 def _identities(stored: Any, rows: Sequence[tuple[str, str]]) -> str | None:
-    """The new JSON text, None where the rows say what is stored: what other writers put there is then left alone."""
+    """Return the new JSON text, or None if the rows equal what is stored, so that other writers' text is kept."""
     try:
         before = json.loads(stored) if isinstance(stored, str) else stored
     except (ValueError, RecursionError):
@@ -241,19 +244,19 @@ def _identities(stored: Any, rows: Sequence[tuple[str, str]]) -> str | None:
     typed: dict[str, list[str]] = {}
     for kind, each in rows:
         typed.setdefault(kind, []).append(each)
-    # A channel without any id is in no row.
+    # A channel without ids has no row; keep it.
     after: dict[str, Any] = {kind: ids for kind, ids in known.items() if ids == []}
     for kind, ids in typed.items():
         is_list = len(ids) > 1 or isinstance(known.get(kind), list)
         after[kind] = known[kind] if kind in known and ids_of(known[kind]) == ids else ids if is_list else ids[0]
-    # Text that is no JSON object is replaced: the platform cannot read it, nor the tenant's other users beside it.
+    # Replace text that is not a JSON object: because of it, the platform cannot read any of the tenant's users.
     if after == known and (stored is None or (isinstance(stored, str) and isinstance(before, dict))):
         return None
     return json.dumps(after, ensure_ascii=False, default=text_of)
 
 
 def as_read(item: TenantUser) -> Condition:
-    """That nobody changed of a user, since it was read, what forms change."""
+    """Return the condition that what forms change of a user is unchanged since it was read."""
     condition: Condition = TenantUser.pk.exists()
     for name in USER_WRITTEN:
         attribute = getattr(TenantUser, name)

@@ -1,4 +1,4 @@
-"""Reading all of the tenants table, for commands."""
+"""Scan the tenants table, for commands."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +12,9 @@ Progress = Callable[[int], object]
 
 
 def walk(progress: Progress) -> Iterator[RawItem]:
-    """Every item as DynamoDB JSON, in the table's own order; `progress` is told of each page how many it has.
+    """Yield every item in DynamoDB JSON, in scan order. Call `progress` with the number of items of each page.
 
-    For commands only: it reads the whole table. Raises the store's errors.
+    For commands only: strongly consistent Scan of the whole table. Raises the store's errors.
     """
     request: dict[str, Any] = {
         "TableName": table_name("TENANTS"),

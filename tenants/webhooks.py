@@ -1,4 +1,4 @@
-"""Which channels a pasted text may mean: what webhooks carry, as providers spell it, or an id alone."""
+"""Recognise channels in pasted text: a webhook body as providers send it, a key, or only an id."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from console.errors import Invalid
 from tenants.keys import TYPES, Channel, checked_channel
 
 MAX_PASTED = 20_000
-# Of one text; each costs three reads.
+# For one text. Each candidate costs three reads.
 MAX_CANDIDATES = 6
-# Types that an id alone may be of, when none is given, by what it looks like.
+# Types to try for an id when no type is given.
 _GUESSED = ("whatsapp", "sms", "email", "teams", "slack", "telegram")
-# Where webhooks say for whom they are: (path to the value, channel type, what stands before the id).
+# Where webhooks name the receiver: (path to the value, channel type, prefix of the id).
 _PATHS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("recipient", "id"), "teams", "28:"),
     (("api_app_id",), "slack", ""),
@@ -28,10 +28,10 @@ _PATHS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
-    """The channels that a text may mean, best first. `type_typed` narrows an id to one type.
+    """Return the channels that a text may mean, best first. `type_typed` restricts them to one type.
 
-    Takes a key (`CHANNEL#teams#…`), a webhook's body as JSON or as a form, or an id. Raises `Invalid` for a text that
-    means none.
+    Accepts a key (`CHANNEL#teams#…`), a webhook's body as JSON or form data, or an id. Raises `Invalid` if nothing is
+    recognised.
     """
     text = pasted.strip()
     if not text:
@@ -84,7 +84,7 @@ def _parsed(text: str) -> Any:
 
 
 def _values(node: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """What lies at a path, in every member of the lists on the way."""
+    """Yield the values at a path, for up to 20 members of each list on the way."""
     if isinstance(node, list):
         for each in node[:20]:
             yield from _values(each, path)
@@ -95,5 +95,5 @@ def _values(node: Any, path: tuple[str, ...]) -> Iterator[Any]:
 
 
 def types_offered() -> list[tuple[str, str]]:
-    """The types to choose among."""
+    """Return the choices of channel types."""
     return [("", "Recognise from the text"), *((name, each.label) for name, each in TYPES.items())]

@@ -1,4 +1,4 @@
-"""What every change of a tenant has: who may, and one transaction with its entries in the trail."""
+"""Shared parts of every change of a tenant: the permission check, and one transaction with its trail entries."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,24 +16,24 @@ from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import check_tenant
 
-# How often a change is thought through anew when somebody else was faster with something near it.
+# How often a change is attempted when other writes to the same items interfere.
 TRIES = 4
 NOT_THERE = "This tenant no longer exists."
 
 
 def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` without the permission, `NotFound` for a tenant out of scope: before any read."""
+    """Raise `Forbidden` without the permission, `NotFound` for a tenant out of scope. Reads nothing."""
     staff.require(permission)
     check_tenant(tenant_id, staff)
 
 
 def entry_of(tenant_id: str, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
-    """An entry in a tenant's trail."""
+    """Return an entry for a tenant's trail."""
     return TrailEntry(tenant_trail(tenant_id), action, Actor.of(staff), company_id=tenant_id, payload=payload)
 
 
 def write(add: Callable[[TransactWrite], None], *entries: TrailEntry) -> None:
-    """Writes and their entries together, or nothing. Raises `TransactionRefused` and the store's errors."""
+    """Write changes and their entries in one transaction. Raises `TransactionRefused` and the store's errors."""
     at = clock.now()
     with transaction() as writes:
         add(writes)
@@ -42,9 +42,9 @@ def write(add: Callable[[TransactWrite], None], *entries: TrailEntry) -> None:
 
 
 def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[TrailEntry]], bool]]:
-    """Ways to write, one for each try: True when written; False when refused, and worth to be thought through anew.
+    """Yield up to `TRIES` write functions: each returns True if it wrote, False if the caller should read and retry.
 
-    The last refusal is raised: `Conflict`, or `Throttled` where other writes to the same records went on and on.
+    The last one raises instead of returning False: `Conflict` if refused, or `Throttled`.
     """
     for left in reversed(range(TRIES)):
 
@@ -65,12 +65,12 @@ def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[T
 
 
 def check_exists(writes: TransactWrite, tenant_id: str) -> None:
-    """Add to a transaction that the tenant is there: nothing is written beside a tenant that is not."""
+    """Add to a transaction the condition that the tenant exists."""
     writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=TenantMeta.pk.exists())
 
 
 def current_meta(tenant_id: str) -> TenantMeta:
-    """The tenant's META, strongly consistent. Raises `NotFound`, in words."""
+    """Return the tenant's META, strongly consistent. Raises `NotFound` with a message."""
     try:
         return TenantMeta.get(partition_of(tenant_id), META, consistent_read=True)
     except NotFound as error:

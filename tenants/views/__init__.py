@@ -1,1 +1,1 @@
-"""Pages of tenants: browse, onboard, and change them."""
+"""Pages for browsing, onboarding and changing tenants."""

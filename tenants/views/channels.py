@@ -1,4 +1,4 @@
-"""Channels of a tenant: listed, added, moved, released, and made findable."""
+"""Channels of a tenant: list, add, complete, move and release them."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -32,7 +32,7 @@ from tenants.views.frame import (
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The channels by type and id, with what is amiss; a third request asks for their guards."""
+    """List the channels by type and id with their flaws. One BatchGetItem for their guards."""
     tenant = load_tenant(tenant_id, request.staff)
     guards = guards_of(each.channel for each in tenant.channels)
     rows = [(each, _guard(guards.get(each.channel, ""), tenant_id)) for each in tenant.channels]
@@ -47,7 +47,7 @@ def _guard(named: str, tenant_id: str) -> str:
 @requires(Permission.CHANNEL_WRITE)
 @require_http_methods(ASKING)
 def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """Add a channel. One that another tenant has is refused, naming the owner within scope."""
+    """Add a channel. Refuse one that another tenant has, and name that tenant if it is in scope."""
     tenant = load_tenant(tenant_id, request.staff)
     form = ChannelForm(request.POST if request.method == "POST" else None)
     page = FormPage(
@@ -69,7 +69,7 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @form_on("tenant-channels", "tenant_id")
 @back_to("tenant-channels", GONE)
 def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
-    """Make a mapping of another writer findable, and guard it."""
+    """Make another writer's mapping findable by webhooks, and guard it."""
     channel = _channel(tenant_id, ref)
     try:
         channels.complete(tenant_id, channel, request.staff)
@@ -137,7 +137,7 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 
 def _warning(tenant: Tenant) -> str:
-    """What losing a channel does to a tenant that has no other."""
+    """Return a warning if this is the tenant's last channel, otherwise ""."""
     if len(tenant.channels) > 1 or tenant.more:
         return ""
     served = ", though it is active" if tenant.status == ACTIVE else ""
@@ -152,7 +152,7 @@ def _channel(tenant_id: str, ref: str) -> Channel:
 
 
 def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, TenantChannel]:
-    """The tenant and its channel of a reference. Raises `NotFound`, and `Gone` for what was released."""
+    """Return a tenant and the channel of a reference. Raises `NotFound`, `TenantPartGone` if it was released."""
     channel = _channel(tenant_id, ref)
     tenant = load_tenant(tenant_id, request.staff)
     found = next((each for each in tenant.channels if each.channel == channel), None)

@@ -1,4 +1,4 @@
-"""Companies linked to a tenant."""
+"""Link companies to a tenant, and unlink them."""
 
 from django.http import HttpResponse
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""What the pages of one tenant share: where they lie, their tabs, and doing something: once asked, or by a form."""
+"""Shared parts of the pages of one tenant: breadcrumbs, tabs, confirmation pages and form pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ _TABS = (
 
 
 def frame(tenant: Tenant | TenantRow, staff: Staff, current: str, here: str = "") -> dict[str, Any]:
-    """Context of every page of a tenant. `current` is the tab's route; `here` names a page below it."""
+    """Return the context of every page of a tenant. `current` is the tab's route; `here` names a page below it."""
     crumbs = [{"label": "Tenants", "url": reverse("tenants")}]
     crumbs.append({"label": tenant.name, "url": reverse("tenant", args=[tenant.tenant_id])})
     label = next((label for route, label, _ in _TABS if route == current), "")
@@ -68,9 +68,9 @@ def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[s
 
 
 def part_of(tenant_id: str, kind: str, ref: str) -> str:
-    """The id in a sealed reference to a part of a tenant: a user, a channel's key, a company. Reads nothing.
+    """Return the id in a sealed reference to a part of a tenant: a user, a channel's key, a company. Reads nothing.
 
-    Raises `NotFound` for a reference of another make, or to a part of another tenant.
+    Raises `BadReference` for an invalid reference, `NotFound` for a part of another tenant.
     """
     partition, part = unseal(kind, ref, 2)
     if partition != partition_of(tenant_id):
@@ -79,11 +79,11 @@ def part_of(tenant_id: str, kind: str, ref: str) -> str:
 
 
 class TenantPartGone(NotFound):
-    """What a page is about was removed since the person saw it: a part of a tenant that is within their scope."""
+    """A part of a tenant in scope was removed since the person saw it."""
 
 
 def back_to(route: str, words: str) -> Callable[[View], View]:
-    """Where a view raises `Gone` (a form sent twice, an old tab): to the tenant's page of that name, with words."""
+    """If a view raises `TenantPartGone` (a form sent twice, an old tab), redirect to that route with a warning."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -101,10 +101,10 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
 
 @dataclass(frozen=True)
 class TenantConfirmation:
-    """A page that asks before something is done. `form` is what else it wants to know.
+    """A confirmation page. `form` has further fields.
 
-    `warning` is what must not be overlooked. `hindered`, in words, and `unready` say why it cannot be done: the page
-    then has them instead of a button.
+    `warning` is highlighted. `hindered` (a message) and `unready` say why the action is impossible; the page shows them
+    instead of a button.
     """
 
     title: str
@@ -125,9 +125,9 @@ def ask(
     question: TenantConfirmation,
     act: Callable[[], str],
 ) -> HttpResponse:
-    """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done.
+    """Show a confirmation page; on POST, run `act`, which returns the success message, or show why it failed.
 
-    The `readiness` that a failure names is the page's from then on.
+    If the error has `readiness`, the page shows it.
     """
     context = context | {"question": question}
     if request.method != "POST":
@@ -149,9 +149,9 @@ def ask(
 
 @dataclass(frozen=True)
 class FormPage:
-    """A page whose form does something. `about` is what it changes, in words; `back` where it leads once that is done.
+    """A page with a form. `about` names what it changes, for messages; `back` is the URL to go to after success.
 
-    `context` is what the template shows beside the form.
+    `context` is the rest of the template's context.
     """
 
     template: str
@@ -168,10 +168,10 @@ def fill_in(
     *,
     passing: tuple[type[Exception], ...] = (),
 ) -> HttpResponse:
-    """The page; its form does it (`act` gives the words of the success), or says why not and keeps what was typed.
+    """Show a form page; on POST, run `act`, which returns the success message, or show why it failed.
 
-    A failure is told at the field that it names (`field`), and the template has it as `refused`. Raises those that are
-    `passing`, for a view that answers them by itself, and what `act` raises beside `FAILURES`.
+    A failure is shown at the field that its `field` attribute names, and passed to the template as `refused`. The form
+    keeps what was typed. Errors in `passing` and errors outside `FAILURES` are raised.
     """
     if request.method != "POST":
         return render(request, page.template, page.context | {"form": page.form})
@@ -183,7 +183,7 @@ def fill_in(
         raise
     except FAILURES as error:
         page.form.add_error(getattr(error, "field", None), describe_error(error, page.about))
-        # `act` may have learnt what the page has to say now.
+        # Build the context here: `act` may have changed it.
         return answer(request, page.template, page.context | {"form": page.form, "refused": error}, error)
     messages.success(request, done)
     return redirect(page.back)

@@ -1,4 +1,4 @@
-"""`/tenants/`: the tenants within a person's scope."""
+"""`/tenants/`: the tenants in a person's scope."""
 
 from urllib.parse import urlencode
 
@@ -16,7 +16,7 @@ from tenants.queries import list_tenants
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """The tenants by id: a page, or for htmx its list. GET filter: status; `page` is a cursor, `open` leads to one."""
+    """List tenants by id; for htmx only the list. GET filter: status; `page` is a cursor, `open` redirects to an id."""
     if wanted := request.GET.get("open", "").strip():
         return redirect("tenant", wanted)
     form = StatusFilter(request.GET)

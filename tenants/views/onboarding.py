@@ -1,4 +1,4 @@
-"""Onboarding a tenant, step by step. Each step is a page with an address of its own, and keeps what was typed."""
+"""Onboarding of a tenant, step by step. Each step is a page with its own URL, and stores what was typed."""
 
 import secrets
 from collections.abc import Callable, Collection
@@ -41,7 +41,7 @@ _TEMPLATE = "tenants/onboarding.html"
 @requires(Permission.TENANT_WRITE)
 @require_http_methods(ASKING)
 def new(request: StaffRequest) -> HttpResponse:
-    """The first step: name and id, which is then reserved."""
+    """Show the first step: ask for name and id, and reserve the id."""
     if request.method != "POST":
         form = IdentityForm(initial={"token": secrets.token_urlsafe(18)})
         return render(request, "tenants/new.html", {"form": form, "steps": _steps("", "")})
@@ -72,22 +72,22 @@ class _OnboardingPage:
 
     @property
     def is_finished(self) -> bool:
-        """Whether what onboarding writes is written: the last step forgets the draft."""
+        """Whether the last step is done: it deletes the draft after writing administrator and channels."""
         return not self.draft.version and bool(self.tenant.admins and self.tenant.channels)
 
     @property
     def missing(self) -> set[str]:
-        """Steps that have nothing yet, neither typed nor written."""
+        """The steps without any data, neither in the draft nor stored."""
         has = {"admin": self.draft.admin or self.tenant.admins, "channels": self.draft.channels or self.tenant.channels}
         return {step for step, there in has.items() if not there}
 
     @property
     def data(self) -> Any:
-        """What was sent, None where nothing was."""
+        """The POST data, or None for other methods."""
         return self.request.POST if self.request.method == "POST" else None
 
     def show(self, error: Exception | None = None, **more: Any) -> HttpResponse:
-        """The page of the step, with what went wrong."""
+        """Render the page of the step, with the error if any."""
         context = frame(self.tenant, self.request.staff, "tenant", "Onboarding") | {
             "steps": _steps("" if self.is_finished else self.tenant.tenant_id, self.step, self.missing),
             "step": self.step,
@@ -99,13 +99,13 @@ class _OnboardingPage:
         return answer(self.request, _TEMPLATE, context, error)
 
     def onward(self) -> HttpResponse:
-        """To the next step; back to this one where more rows were asked for."""
+        """Redirect to the next step, or to this one if more rows were requested."""
         names = list(STEPS)
         following = self.step if "more" in self.request.POST else names[names.index(self.step) + 1]
         return redirect("tenant-onboarding", self.tenant.tenant_id, following)
 
     def fill_in(self, form: Any, typed: Callable[[], Draft]) -> HttpResponse:
-        """A step of the draft: its form, or rows; once it is valid, `typed` is the draft with what was typed."""
+        """Process a step of the draft with a form or formset. `typed` returns the new draft once it is valid."""
         if self.data is None:
             return self.show(form=form)
         if not form.is_valid():
@@ -113,7 +113,7 @@ class _OnboardingPage:
         return self._keep(typed(), form)
 
     def _keep(self, draft: Draft, form: Any) -> HttpResponse:
-        """Save the draft, if the one that is stored is as the form saw it."""
+        """Save the draft if the stored one still has the version of the form."""
         try:
             if self.request.POST.get("version", "") != str(self.draft.version):
                 raise DraftChanged
@@ -129,7 +129,7 @@ class _OnboardingPage:
 @requires(Permission.TENANT_WRITE)
 @require_http_methods(ASKING)
 def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
-    """One of the steps after the first."""
+    """Show or process one of the steps after the first."""
     if step not in STEPS:
         raise NotFound
     tenant = load_tenant(tenant_id, request.staff)
@@ -138,7 +138,7 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)
     page = _OnboardingPage(request, tenant, draft, step)
-    # Settings have an address of their own too, and what was typed of them is not lost.
+    # Settings are saved separately from the draft, so a late POST of that step can still be saved.
     if page.is_finished and step != "review" and (page.data is None or step != "settings"):
         return _finished_already(page)
     return _ANSWERS[step](page)
@@ -209,7 +209,7 @@ def _review(page: _OnboardingPage) -> HttpResponse:
 
 
 def _left_to_do(tenant_id: str, staff: Staff) -> str:
-    """What comes next. Everything is written by now: a store that no longer answers is no failure of that."""
+    """Say what comes next. Everything is written by now, so a store error here is not reported as a failure."""
     try:
         ready = readiness_of(load_tenant(tenant_id, staff), staff).complete
     except ConsoleError:
@@ -227,7 +227,7 @@ _ANSWERS: dict[str, Callable[[_OnboardingPage], HttpResponse]] = {
 
 
 def _steps(tenant_id: str, current: str, missing: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The steps with their addresses; without an id none can be gone to. One before is done, unless it is `missing`."""
+    """Return the steps with URLs, "" without an id. Earlier steps are done, unless they are `missing`."""
     names = list(STEPS)
     at = names.index(current) if current else -1
     first = {"label": "Identity", "url": "", "current": not current, "done": bool(current)}

@@ -1,4 +1,4 @@
-"""`/channels/resolve/`: which tenant would a webhook find?"""
+"""`/channels/resolve/`: show which tenant a webhook would find."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -28,7 +28,7 @@ KIND = "resolve"
 @requires(Permission.TENANT_READ)
 @require_http_methods(ASKING)
 def resolve(request: StaffRequest) -> HttpResponse:
-    """A form for what a webhook carried, POSTed; what was asked is then sealed in the address (`asked`)."""
+    """Ask for what a webhook sent (POST), then redirect to the answer, with the sealed channels in `asked`."""
     form = ResolveForm(request.POST if request.method == "POST" else None)
     ask_reason(form, request.staff)
     if not form.is_bound:
@@ -49,7 +49,7 @@ def _may_look(form: ResolveForm, staff: Staff) -> bool:
 
 
 def _put_on_record(form: ResolveForm, channels: Iterable[Channel], staff: Staff) -> None:
-    """Who may not reveal looks for somebody's number on record only."""
+    """Record a search for personal data by people who cannot reveal."""
     carried = form.cleaned_data["carried"]
     if must_say_why(carried, staff):
         resolve_all = partial(_resolved, channels, staff)
@@ -71,7 +71,7 @@ def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
 
 
 def _asked(sealed: str) -> list[Channel]:
-    """The channels of an address; none for one that is not ours."""
+    """Unseal the channels in a URL; none if it is invalid."""
     if not sealed:
         return []
     try:

@@ -1,4 +1,4 @@
-"""A tenant's settings: shown, and changed by who may."""
+"""A tenant's settings: show and change them."""
 
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ from tenants.views.frame import ASKING, frame
 @requires(Permission.TENANT_READ)
 @require_safe
 def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The settings, the schema's keys first."""
+    """Show the settings, the schema's keys first."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
     shown = shown_to(staff)
@@ -42,7 +42,7 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     staff = request.staff
     stored = settings.load(tenant_id, staff)
 
-    # Read where the page is shown, or a type of channel is asked for that is unusual: a save needs nothing of it.
+    # Read lazily, to show the page or to check an unusual channel type: a save does not need it.
     @cache
     def tenant() -> Tenant | TenantRow:
         try:
@@ -50,7 +50,7 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
         except (StoreUnavailable, Throttled):
             if request.method != "POST":
                 raise
-            # What was typed is worth more than what the page says beside it.
+            # Keep what was typed, even if the rest of the page cannot be read.
             return TenantRow(tenant_id, stored.name or tenant_id, stored.status, None)
 
     def mapped() -> list[str]:

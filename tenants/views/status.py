@@ -1,4 +1,4 @@
-"""Changing a tenant's status: a page that asks, says what is missing, and wants a reason."""
+"""Change a tenant's status: a confirmation page that shows what is missing and asks for a reason."""
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -32,14 +32,14 @@ _DONE = {
 @requires(Permission.TENANT_WRITE)
 @require_http_methods(ASKING)
 def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
-    """Activate, suspend or reactivate."""
+    """Activate, suspend or reactivate a tenant."""
     if step not in StatusStep.__members__.values():
         raise NotFound
     staff, wanted = request.staff, StatusStep(step)
     tenant = load_tenant(tenant_id, staff)
     form = ReasonForm(request.POST if request.method == "POST" else None, required=status.needs_reason(wanted))
     unready = None
-    # Sent, it is the change itself that asks for this, and says what it found.
+    # On POST, `status.change` checks this itself and raises `NotReady`.
     if (
         wanted is StatusStep.ACTIVATE
         and request.method != "POST"

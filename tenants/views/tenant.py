@@ -1,4 +1,4 @@
-"""One tenant: what it is and what it needs, its history, and what the platform remembers of its users."""
+"""One tenant: its overview, its readiness list, its history, and the platform's memories of its users."""
 
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ from tenants.views.frame import frame
 @requires(Permission.TENANT_READ)
 @require_safe
 def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """A tenant: its identity, what is missing, its companies, and items of unknown types."""
+    """Show a tenant: its identity, what is missing, its companies, and items of unknown types."""
     tenant = load_tenant(tenant_id, request.staff)
     context = frame(tenant, request.staff, "tenant") | {
         "readiness": readiness_of(tenant, request.staff),
@@ -38,7 +38,7 @@ def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The readiness list: a page, or for htmx what a row of the list shows of it; none of a deleted tenant."""
+    """Show the readiness list; for htmx, the cell of the list of tenants. Raises `NotFound` for a deleted tenant."""
     tenant = load_tenant(tenant_id, request.staff)
     if tenant.status == DELETED:
         raise NotFound("The platform deleted this tenant, so it has no readiness list.")
@@ -50,7 +50,7 @@ def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The tenant's own trail, and what the platform changed of its settings since the console saved them."""
+    """Show the tenant's trail, and what the platform has changed since the console last saved the settings."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
     trail = trail_page(tenant_trail(tenant_id), staff, request.GET.get("page", ""))
@@ -70,7 +70,7 @@ def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def memories(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """What the platform remembers of the sessions of a tenant's users."""
+    """List what the platform remembers of the sessions of a tenant's users."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
     rows, following = list_memories(tenant_id, staff, request.GET.get("page", ""))

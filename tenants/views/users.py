@@ -1,4 +1,4 @@
-"""Users of a tenant: listed, added, changed and removed."""
+"""Users of a tenant: list, add, change and remove them."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ _TEMPLATE = "tenants/user.html"
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The users by id, and whom the platform invited."""
+    """List the users by id, and the platform's invitations."""
     tenant = load_tenant(tenant_id, request.staff)
     context = frame(tenant, request.staff, "tenant-users") | {"invitations": load_invitations(tenant_id, request.staff)}
     return render(request, "tenants/users.html", context)
@@ -60,7 +60,7 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @require_http_methods(ASKING)
 @back_to("tenant-users", "This user no longer exists.")
 def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
-    """Change a user. What somebody else changed meanwhile is shown beside what was typed."""
+    """Change a user. If somebody else changed it meanwhile, show what is stored next to what was typed."""
     tenant, user = _load(request, tenant_id, ref)
     form = UserForm(request.POST if request.method == "POST" else None, user=_values(user), is_new=False)
     seen = request.POST.get("seen", "")
@@ -87,7 +87,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     points = [f"{user.user_id} ({user.email or 'no email'}) will no longer be a user of {tenant.name}."]
     if user.future:
         points.append("What the platform keeps with the user is deleted too: preferences, properties and memories.")
-    # Of a tenant that was not read to its end others may be administrators too.
+    # If the tenant was not read completely, there may be other administrators.
     is_last = [each.user_id for each in tenant.admins] == [user.user_id] and not tenant.more
     question = TenantConfirmation(
         title="Remove this user?",
@@ -107,7 +107,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 
 def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User]:
-    """The tenant and its user of a reference. Raises `NotFound`, and `Gone` for who was removed."""
+    """Return a tenant and the user of a reference. Raises `NotFound`, `TenantPartGone` if the user was removed."""
     user_id = part_of(tenant_id, "user", ref)
     tenant = load_tenant(tenant_id, request.staff)
     found = next((user for user in tenant.users if user.user_id == user_id), None)
@@ -121,7 +121,7 @@ def _values(user: User) -> UserValues:
 
 
 def _context(request: StaffRequest, tenant: Tenant, user: User | None = None, seen: str = "") -> dict[str, Any]:
-    """`seen`: what the form was made of; where it is not given, what is stored now."""
+    """Return the context of a user's form. `seen`: the digest that the form carries, by default the stored one."""
     return frame(tenant, request.staff, "tenant-users", "Change" if user else "New user") | {
         "user": user,
         "seen": seen or (user.seen if user else ""),

@@ -1,4 +1,4 @@
-"""`manage.py tenants guard-channels | repair-users`: what other services left out."""
+"""`manage.py tenants guard-channels | repair-users`: add what other services left out."""
 
 import sys
 from argparse import ArgumentParser
@@ -17,12 +17,12 @@ from tenants.keys import Channel
 
 
 class Command(ConsoleCommand):
-    """See the modules `tenants.guarding` and `tenants.repairing`."""
+    """The `tenants` command; see `tenants.guarding` and `tenants.repairing`."""
 
     help = "Guard channels that other services mapped, repair users that the platform cannot read."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The subcommands."""
+        """Add the subcommands."""
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
         guard = commands.add_parser(
             "guard-channels",
@@ -36,7 +36,7 @@ class Command(ConsoleCommand):
         users.add_argument("--dry-run", action="store_true", help="show what would be done, without writing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of them; what goes wrong is said without a traceback, with exit status 1."""
+        """Run a subcommand. Errors are printed without a traceback; the exit status is then 1."""
         commands: dict[str, Callable[[dict[str, Any]], None]] = {
             "guard-channels": self._guard,
             "repair-users": self._repair,
@@ -109,5 +109,5 @@ def _progress() -> Iterator[Callable[[int], object]]:
 
 
 def shown(key: str) -> str:
-    """A key as a terminal shows it: redacted, and nothing in it that moves the cursor."""
+    """Return a key for the terminal: redacted, and with control characters escaped."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in redact(key))

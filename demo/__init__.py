@@ -1,5 +1,5 @@
-"""The demo: the console on this machine with an embedded DynamoDB and data. It lies above all apps; none imports it.
+"""The demo: the console on this machine with an embedded DynamoDB and data. It is above all apps; none imports it.
 
-What people say is in `dialogues/`, companies, staff and tenants in `*.toml`: text, to be read and edited without
-Python. The modules here make the items of the stores out of it.
+Dialogues are in `dialogues/`; companies, staff and tenants are in `*.toml`, so that people can edit them without
+Python. The modules here turn them into items of the stores.
 """

@@ -1,6 +1,6 @@
-"""Chats with the chatbot (`dialogues/chats.txt`): who is at it now, who was, what was drawn, what writers leave behind.
+"""Chats with the chatbot (`dialogues/chats.txt`): live and expired sessions, images, and what writers leave behind.
 
-Numbers are of the range that is kept for fiction; the tables hold only their digests.
+Phone numbers are from the range reserved for fiction; the tables contain only their digests.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from demo.dialogues import Dialogue, Turn, read
 
 Item = dict[str, Any]
 Record = tuple[str, Item]
-# As long as the chatbot keeps a session and what was said in it.
+# How long the chatbot stores a session and its messages.
 LIFE = timedelta(hours=3)
 CONFIG = {"model": "gpt-4", "language": "en", "temperature": 0.4, "image_model": "dall-e-3", "image_size": "1024x1024"}
 HEADERS = {"begun", "quota", "finished", "removed", "messages", "set"}
@@ -24,23 +24,23 @@ _ROLES = {"customer": "user", "assistant": "assistant"}
 
 
 def user_id(phone: str) -> str:
-    """The id of the user with that number."""
+    """Return the id of the user with a phone number."""
     return hashlib.sha256(phone.encode()).hexdigest()
 
 
 def image_id(prompt: str, phone: str) -> str:
-    """The id of an image: that of what was drawn, of which the demo has none."""
+    """Return the id of an image: a digest of prompt and phone number, because the demo has no image files."""
     return hashlib.sha256(f"{prompt} for {phone}".encode()).hexdigest()
 
 
 def items(now: datetime) -> Iterator[Record]:
-    """Items of the four tables of the chatbot. Raises `DialogueError`."""
+    """Yield the items of the chatbot's four tables. Raises `DialogueError`."""
     for dialogue in read("chats", 1, HEADERS, _ROLES):
         yield from _session(dialogue, now)
 
 
 def _session(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
-    """A session with its talk: what has expired is gone from where it is only kept while the session lives."""
+    """Yield a session with its chats. An expired session is left out of the tables that have its TTL."""
     [phone] = dialogue.words
     begun = now - dialogue.span("begun")
     created, ttl, user = to_epoch(begun), to_epoch(begun + LIFE), user_id(phone)

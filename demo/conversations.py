@@ -1,4 +1,4 @@
-"""From dialogues to items of the platform's conversations table, with the records of what colleagues did about them."""
+"""Turn dialogues into items of the conversations table, with the records of what colleagues did about them."""
 
 import json
 import tomllib
@@ -15,7 +15,7 @@ from demo.middleware import new_id, records
 
 Item = dict[str, Any]
 Record = tuple[str, Item]
-# A turn and when it was.
+# A turn and its time.
 Timed = tuple[Turn, datetime]
 
 FILES = (
@@ -28,12 +28,12 @@ HEADERS = DRIFT | {
 }  # fmt: skip
 PROMPT, CUSTOMER, ASSISTANT, RAW = "prompt", "customer", "assistant", "raw"
 _ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant", RAW: ""}
-# What customers write to people: before the demo begins, and to who takes their conversation in it.
+# What customers write to people: before the demo begins, and after somebody takes their conversation in it.
 QUEUED, NEXT = "queued", "next"
 _LIFETIME = timedelta(days=180)
-# Of those whose dialogue says nothing else.
+# The share of conversations without a request for a human that have middleware records.
 _WITH_MIDDLEWARE = 0.6
-# Where the platform's secrets of AI providers are, which nothing here reads.
+# The prefix of the platform's secrets for AI providers. Nothing here reads them.
 _ARN = "arn:aws:secretsmanager:eu-west-2:123456789012:secret:ai-multi-comms"
 PROVIDERS = {"whatsapp": "twilio", "sms": "twilio", "email": "sendgrid"}
 
@@ -44,20 +44,20 @@ PROJECTS: dict[str, tuple[Item, Item]] = {
 
 
 def items(now: datetime) -> Iterator[Record]:
-    """Conversations with all that is on record about them, as (table key, item). Raises `DialogueError`."""
+    """Yield conversations and all records about them, as (table key, item). Raises `DialogueError`."""
     for dialogue in dialogues():
         dialogue.turns = [turn for turn in dialogue.turns if turn.kind not in (QUEUED, NEXT)]
         yield from _story(dialogue, now)
 
 
 def dialogues() -> Iterator[Dialogue]:
-    """Every dialogue with a customer. Raises `DialogueError`."""
+    """Yield every dialogue with a customer. Raises `DialogueError`."""
     for name in FILES:
         yield from read(name, 2, HEADERS, {*_ROLES, *EVENTS, QUEUED, NEXT})
 
 
 def key_of(dialogue: Dialogue) -> tuple[str, str]:
-    """The key of its item: `primary_channel` and `conversation_id`. Raises `DialogueError`."""
+    """Return the key of a dialogue's item: `primary_channel` and `conversation_id`. Raises `DialogueError`."""
     project_id, request_id = dialogue.words
     if project_id not in PROJECTS:
         raise DialogueError(dialogue.place, f"no project “{project_id}” in companies.toml")
@@ -67,7 +67,7 @@ def key_of(dialogue: Dialogue) -> tuple[str, str]:
 
 
 def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
-    """One conversation. The same dialogue draws the same numbers each time, whatever the others are."""
+    """Yield one conversation and its records. Random numbers are seeded per dialogue, so others do not affect them."""
     rng = Random("/".join(dialogue.words))  # nosec B311
     timed = _timed(dialogue, now, rng)
     item = _item(dialogue, timed, now, rng)
@@ -85,11 +85,11 @@ def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
         yield from records(item, project, acted.asked, now, rng)
 
 
-# --- When what was said
+# --- Times of turns
 
 
 def _timed(dialogue: Dialogue, now: datetime, rng: Random) -> list[Timed]:
-    """Every turn with its moment: messages are spread between what has a time of its own."""
+    """Return every turn with its time: messages are spread between the events, which have their own times."""
     email = dialogue.needed("channel") == "email"
     timed: list[Timed] = []
     messages: list[Turn] = []
@@ -107,13 +107,13 @@ def _timed(dialogue: Dialogue, now: datetime, rng: Random) -> list[Timed]:
         messages, last = [], at
     if last is None:
         return _spread(messages, None, now - dialogue.span("updated"), email, rng)
-    # Later messages come early in a wait: where nobody set a time, the last update is all that tells how long it is.
+    # Put later messages early in a wait: if no time is stored, only the last update shows how long it is.
     room = 0.15 if timed[-1][0].kind in WAITING else 0.9
     return timed + _spread(messages, last, last + room * (now - last), email, rng)
 
 
 def _spread(turns: Sequence[Turn], begin: datetime | None, end: datetime, email: bool, rng: Random) -> list[Timed]:
-    """Messages after `begin`, with shorter gaps where they would not end before `end`; without it, so that they do."""
+    """Return messages with times after `begin`, with shorter gaps if needed to end by `end`; else ending at `end`."""
     gaps = [_gap(before, turn, email, rng) for before, turn in zip([None, *turns], turns, strict=False)]
     total = sum(gaps, timedelta())
     at = begin or end - total
@@ -126,7 +126,7 @@ def _spread(turns: Sequence[Turn], begin: datetime | None, end: datetime, email:
 
 
 def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta:
-    """How long who speaks after `before` takes: seconds for the assistant, minutes to hours for people."""
+    """Return the pause between `before` and `turn`: seconds for the assistant, minutes to hours for people."""
     kind = before.kind if before else ""
     if kind == PROMPT:
         return timedelta(seconds=4)
@@ -134,7 +134,7 @@ def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta
         return timedelta(seconds=rng.uniform(25, 110) if email else rng.uniform(3, 16))
     if turn.kind != ASSISTANT and kind == turn.kind:
         return timedelta(seconds=rng.uniform(6, 140))
-    # The assistant comes back with news, and now and then a person takes hours.
+    # The assistant follows up with news, and sometimes a person takes hours.
     if turn.kind == ASSISTANT or rng.random() < 0.1:
         return timedelta(hours=rng.uniform(2, 20))
     return timedelta(seconds=min(3600.0, 15 + rng.expovariate(1 / 150)))
@@ -144,7 +144,7 @@ def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta
 
 
 def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random) -> Item:
-    """The item, every attribute as the platform's schema says."""
+    """Return the item with every attribute in the platform's schema."""
     said = [(turn, at) for turn, at in timed if turn.kind in _ROLES]
     project_id, request_id = dialogue.words
     primary_channel, conversation_id = key_of(dialogue)
@@ -185,7 +185,7 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
         item |= {"thread_id": f"thread_{rng.getrandbits(120):030x}", "processing_time_ms": rng.randint(1400, 7800)}
     if expires != "never":
         item["ttl"] = to_epoch(now + span(expires, dialogue.place) if expires else updated + _LIFETIME)
-    # The messages last: moto measures what an item has already for each attribute that it gets.
+    # The messages come last: moto's own code measures the whole item again for each attribute it adds.
     messages: Any = _messages(said, rng)
     if dialogue.get("messages") == "json":
         messages = json.dumps(messages, ensure_ascii=False)
@@ -193,7 +193,7 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
 
 
 def _messages(said: Sequence[Timed], rng: Random) -> list[Any]:
-    """The `messages` list: entries of the schema, with token counts and processing time on the assistant's."""
+    """Return the `messages` list as in the schema; the assistant's entries have token counts and processing time."""
     context = 180
     made: list[Any] = []
     for turn, at in said:
@@ -220,7 +220,7 @@ def _messages(said: Sequence[Timed], rng: Random) -> list[Any]:
 
 
 def recipient_of(dialogue: Dialogue) -> Item:
-    """The customer's attributes of an item."""
+    """Return the customer's attributes of an item."""
     found: Item = {}
     for header, name in (("phone", "recipient_tel"), ("email", "recipient_email")):
         if value := dialogue.get(header):
@@ -232,12 +232,12 @@ def recipient_of(dialogue: Dialogue) -> Item:
 
 
 def credentials_of(company: Item, project: Item, channel: str) -> str:
-    """The name of the secret with a project's credentials for a channel (schema platform-replies)."""
+    """Return the name of the secret with a project's credentials for a channel (schema platform-replies)."""
     return f"{channel}/{company['slug']}/{project['id']}/{PROVIDERS[channel]}"
 
 
 def configuration(company: Item, project: Item, channel: str) -> Item:
-    """What the platform copies into each conversation, and the sparse key by which replies find it."""
+    """Return what the platform copies into each conversation, and the sparse index key that replies are matched by."""
     path, sms = f"{_ARN}/{company['slug']}", company.get("sms")
     key = project["id"].replace("-", "_")
     channels: dict[str, Item] = {

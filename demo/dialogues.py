@@ -1,4 +1,4 @@
-"""Reads the dialogues of the demo: text files in `dialogues/`, whose README describes the format for who writes one."""
+"""A parser for the demo's dialogues: text files in `dialogues/`, in the format that the README there describes."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _SPAN = re.compile(r"-?([0-9]+[dhms])+")
 
 
 class DialogueError(ValueError):
-    """A line that cannot be read. The message begins with file and line."""
+    """A line that cannot be parsed. The message begins with file and line."""
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(f"{place}: {problem}")
@@ -23,7 +23,7 @@ class DialogueError(ValueError):
 
 @dataclass(slots=True)
 class Turn:
-    """One message, or one thing that happens between messages. `more` holds other attributes of the stored message."""
+    """One message, or one event between messages. `more` has further attributes of the stored message."""
 
     kind: str
     text: str
@@ -32,18 +32,18 @@ class Turn:
 
     @property
     def ago(self) -> timedelta:
-        """How long ago it happened: the first word of the text. Raises `DialogueError`."""
+        """How long ago it happened, from the first word of the text. Raises `DialogueError`."""
         return span(self.text.split(" ", 1)[0], self.place)
 
     def words(self, count: int) -> list[str]:
-        """The words that the text begins with, then the rest of it ("" if there is none). Raises `DialogueError`."""
+        """Return the first `count` words of the text, then the rest ("" if there is none). Raises `DialogueError`."""
         words = self.text.split(" ", count)
         if len(words) < count:
             raise DialogueError(self.place, f"“{self.kind}” needs {count} words, such as “{self.kind}: 2h amira”")
         return words if len(words) > count else [*words, ""]
 
     def json(self) -> Any:
-        """The text as JSON. Raises `DialogueError`."""
+        """Parse the text as JSON. Raises `DialogueError`."""
         return _json(self.text, self.place, object)
 
 
@@ -57,34 +57,34 @@ class Dialogue:
     turns: list[Turn] = field(default_factory=list)
 
     def get(self, name: str, default: str = "") -> str:
-        """A header, or the default where it is left out."""
+        """Return a header, or the default if it is absent."""
         return self.headers.get(name, default)
 
     def needed(self, name: str) -> str:
-        """A header that each dialogue of the file has. Raises `DialogueError`."""
+        """Return a required header. Raises `DialogueError`."""
         if name not in self.headers:
             raise DialogueError(self.place, f"the dialogue has no “{name}:” line")
         return self.headers[name]
 
     def span(self, name: str) -> timedelta:
-        """A header that is a time span. Raises `DialogueError`."""
+        """Return a required header as a time span. Raises `DialogueError`."""
         return span(self.needed(name), self.place)
 
     def json(self, name: str) -> Any:
-        """A header that is JSON, {} where it is left out. Raises `DialogueError`."""
+        """Parse a header as JSON; {} if it is absent. Raises `DialogueError`."""
         return _json(self.get(name, "{}"), self.place, object)
 
     def as_written(self, item: dict[str, Any]) -> dict[str, Any]:
-        """The item as its writer stored it, which may keep to the schema less than it should: `set` and `unset`.
+        """Return the item with the headers `set` and `unset` applied, which imitate writers that drift from the schema.
 
-        Attributes that are keys of an index may only be left out: DynamoDB refuses them with another type.
+        Keys of an index may only be unset: DynamoDB refuses them with another type.
         """
         left_out = self.get("unset").split()
         return {name: value for name, value in (item | self.json("set")).items() if name not in left_out}
 
 
 def span(text: str, place: str) -> timedelta:
-    """`3d4h`, `90m` or `-40m` as a time span. Raises `DialogueError`."""
+    """Parse a time span such as `3d4h`, `90m` or `-40m`. Raises `DialogueError`."""
     if not _SPAN.fullmatch(text):
         raise DialogueError(place, f"“{text}” is not a time span such as 3d4h, 90m or -40m")
     parts: Mapping[str, int] = {_UNITS[unit]: int(number) for number, unit in re.findall(r"([0-9]+)([dhms])", text)}
@@ -92,16 +92,18 @@ def span(text: str, place: str) -> timedelta:
 
 
 def read(name: str, words: int, headers: Collection[str], kinds: Collection[str]) -> list[Dialogue]:
-    """The dialogues of `dialogues/NAME.txt`, each with so many words in its first line, and with these headers and
-    kinds of turns at most. Raises `DialogueError`."""
+    """Return the dialogues of `dialogues/NAME.txt`. Raises `DialogueError`.
+
+    `words` is the number of words in the first line of each; `headers` and `kinds` are the allowed headers and turns.
+    """
     path = FOLDER / f"{name}.txt"
     return list(parse(path.read_text(encoding="utf-8"), path.name, words, headers, kinds))
 
 
 def parse(text: str, file: str, words: int, headers: Collection[str], kinds: Collection[str]) -> Iterator[Dialogue]:
-    """As `read`, of a text; `file` is its name in messages."""
+    """Parse dialogues as `read` does, from a text; `file` is its name in error messages."""
     dialogue: Dialogue | None = None
-    # Not `splitlines`, which also splits at separators that a message may hold.
+    # Not `splitlines`, which also splits at other separators that a message may contain.
     for number, line in enumerate(text.split("\n"), 1):
         place = f"{file}:{number}"
         if line.startswith("=== "):
@@ -122,7 +124,7 @@ def parse(text: str, file: str, words: int, headers: Collection[str], kinds: Col
 
 
 def _take(line: str, place: str, dialogue: Dialogue, headers: Collection[str], kinds: Collection[str]) -> None:
-    """One line of a dialogue: blank, the next line of a message, a header, a turn, or attributes of the last turn."""
+    """Process one line: blank, a further line of a message, a header, a turn, or attributes of the last turn."""
     turns = dialogue.turns
     if not line.strip() or line.startswith("  "):
         if turns:
@@ -165,5 +167,5 @@ def _json(text: str, place: str, kind: type) -> Any:
 
 
 def _set_or_map(pairs: dict[str, Any]) -> Any:
-    """DynamoDB has sets, which JSON has not: `{"SS": ["a", "b"]}`, or `NS` for numbers, is one."""
+    """Convert `{"SS": ["a", "b"]}`, or `NS` for numbers, to a set, which JSON does not have."""
     return set(*pairs.values()) if pairs.keys() in ({"SS"}, {"NS"}) else pairs

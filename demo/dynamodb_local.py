@@ -1,7 +1,7 @@
-"""DynamoDB Local for the demo and the tests: found or fetched, started on a free port, stopped at the end.
+"""DynamoDB Local for the demo and the tests: find or download it, start it on a free port, stop it at the end.
 
-Jars are looked for in the directory that DYNAMODB_LOCAL_JARS names, then in `.cache/dynamodb-local/`, where they are
-put with Maven at the first start, or by `python -m demo.dynamodb_local`.
+The jars are in the directory that DYNAMODB_LOCAL_JARS names, or in `.cache/dynamodb-local/`, where Maven puts them at
+the first start or when you run `python -m demo.dynamodb_local`.
 """
 
 import os
@@ -25,7 +25,7 @@ CACHE = ROOT / ".cache" / "dynamodb-local"
 VERSION = "3.1.0"
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
 START_SECONDS = 60.0
-# For short runs on few processors: otherwise a server spends most of its first minute on compiling itself.
+# For short runs on few processors: otherwise the JVM spends most of the first minute compiling.
 QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -49,7 +49,7 @@ class Unavailable(Exception):
 
 
 def jars() -> Path | None:
-    """The directory that holds DynamoDB Local with its native library, if there is one."""
+    """Return the directory that contains DynamoDB Local and its native library, or None."""
     named = os.environ.get("DYNAMODB_LOCAL_JARS")
     for directory in ([Path(named)] if named else []) + [CACHE]:
         if any(directory.glob("DynamoDBLocal-*.jar")) and any(directory.glob("*sqlite4java-*.so")):
@@ -58,7 +58,7 @@ def jars() -> Path | None:
 
 
 def fetch() -> Path:
-    """Make sure that the jars are there, with Maven if need be. Raises `Unavailable`."""
+    """Return the directory of the jars; download them with Maven if needed. Raises `Unavailable`."""
     found = jars()
     if found is not None:
         return found
@@ -70,7 +70,7 @@ def fetch() -> Path:
 
 
 def copy_jars(group: str, artifact: str, version: str, directory: Path) -> None:
-    """Put an artifact and all that it needs to run into a directory, with Maven. Raises `Unavailable`."""
+    """Copy an artifact and its runtime dependencies into a directory, with Maven. Raises `Unavailable`."""
     maven = shutil.which("mvn")
     if maven is None:
         raise Unavailable(f"no jars of {artifact} in {directory} and no Maven to fetch them")
@@ -88,26 +88,26 @@ def copy_jars(group: str, artifact: str, version: str, directory: Path) -> None:
 class JavaServer(ABC):
     """A server in a Java process on a free loopback port. Context manager."""
 
-    # What errors call it, and the service that a client of it asks.
+    # Its name in errors, and the service name for botocore.
     title = ""
     service = ""
 
     def __init__(self, options: Sequence[str] = QUICK) -> None:
-        """Take options of java."""
+        """Take the options of the JVM."""
         self.endpoint = ""
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
     @abstractmethod
     def _arguments(self, port: int) -> list[str]:
-        """What java gets. Raises `Unavailable`."""
+        """Return the arguments for java, after the options. Raises `Unavailable`."""
 
     @abstractmethod
     def _ask(self, client: Any) -> object:
-        """Ask a client of the server anything. Raises what botocore raises."""
+        """Send any request, to check that the server is up. Raises botocore's errors."""
 
     def start(self) -> str:
-        """Start it, wait until it answers, return its endpoint URL. Raises `Unavailable`."""
+        """Start the server, wait until it answers, and return its endpoint URL. Raises `Unavailable`."""
         java = shutil.which("java")
         if java is None:
             raise Unavailable("no java on the PATH")
@@ -123,7 +123,7 @@ class JavaServer(ABC):
         return self.endpoint
 
     def stop(self) -> None:
-        """End the process, if it runs."""
+        """Stop the process if it is running."""
         if self._process is None:
             return
         self._process.terminate()
@@ -157,7 +157,7 @@ class JavaServer(ABC):
 
 
 class DynamoDBLocal(JavaServer):
-    """DynamoDB Local with so much `heap`. It keeps its data in `folder`, in memory without one."""
+    """DynamoDB Local with a maximum `heap`. It stores its data in `folder`, or in memory without one."""
 
     title, service = "DynamoDB Local", "dynamodb"
 
@@ -176,7 +176,7 @@ class DynamoDBLocal(JavaServer):
 
 
 def plain_client(endpoint: str, service: str = "dynamodb") -> Any:
-    """A botocore client as any other program has one, with credentials of its own and no settings of the console."""
+    """Return a botocore client with its own credentials and without the console's settings."""
     return botocore.session.Session().create_client(
         service,
         region_name="eu-west-2",
@@ -190,7 +190,7 @@ def plain_client(endpoint: str, service: str = "dynamodb") -> Any:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
+    """Return a free port on this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

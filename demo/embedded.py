@@ -1,10 +1,9 @@
-"""A DynamoDB, an SQS and a Secrets Manager inside this process, for the demo and the tests: moto over HTTP, one request
-at a time.
+"""An in-process DynamoDB, SQS and Secrets Manager for the demo and the tests: moto over HTTP, one request at a time.
 
-moto's transactions are not atomic across threads, so a lock is held for the whole of every request, but for what a long
-poll of a queue waits; and it ignores their tokens, so that one sent again after a time-out would meet its own effect.
-Two things are refused because anything on the machine, any web page too, can reach a loopback port: requests that are
-not calls of these services, and requests that a browser sends for a page (they carry `Origin`).
+moto's transactions are not atomic across threads, so a lock is held for every request, except while a long poll of a
+queue waits. moto also ignores transaction tokens, so this module answers a repeated token with the stored response.
+Any process or web page on the machine can reach a loopback port. Therefore requests that are not calls of these
+services are refused, and so are requests from web pages (they carry `Origin`).
 """
 
 import io
@@ -21,7 +20,7 @@ from typing import Any, Self
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 HOST = "127.0.0.1"
-# The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
+# The prefix of `X-Amz-Target` (as in `DynamoDB_20120810.Query`), and moto's name for the service.
 SERVICES = {
     "DynamoDB_20120810": "dynamodb",
     "DynamoDBStreams_20120810": "dynamodbstreams",
@@ -29,9 +28,9 @@ SERVICES = {
     "secretsmanager": "secretsmanager",
 }
 
-# How long a long poll waits before it looks again, in seconds.
+# How often a long poll looks for messages, in seconds.
 POLL_SECONDS = 0.1
-# DynamoDB knows the tokens of ten minutes; this many are more than a demo or a test makes in that time.
+# DynamoDB remembers tokens for ten minutes; a demo or test uses fewer than this in that time.
 TOKENS_KEPT = 1000
 
 StartResponse = Callable[..., Any]
@@ -43,7 +42,7 @@ NO_CALL = b'{"__type":"com.amazon.coral.service#UnknownOperationException","mess
 
 
 class LoopbackServer(ABC):
-    """Something that serves HTTP on a loopback port, in a thread, until it is stopped."""
+    """An HTTP server on a loopback port, in a thread, until it is stopped. Context manager."""
 
     def __init__(self) -> None:
         self.endpoint = ""
@@ -51,7 +50,7 @@ class LoopbackServer(ABC):
 
     @abstractmethod
     def start(self) -> str:
-        """Serve, and return the endpoint's URL."""
+        """Start serving, and return the endpoint URL."""
 
     def _serve(self, server: HTTPServer, name: str) -> str:
         self._server = server
@@ -77,12 +76,12 @@ class LoopbackServer(ABC):
 class EmbeddedDynamoDB:
     """An in-memory DynamoDB on a loopback port.
 
-    moto keeps its tables per process, so at most one can run at a time; `stop` forgets what was stored.
+    moto stores its tables per process, so only one can run at a time; `stop` deletes everything that was stored.
     """
 
     def __init__(self) -> None:
         self.endpoint = ""
-        # What answers the requests, for callers of this process that need no socket; None while it does not run.
+        # The WSGI application, for callers in this process that need no socket; None while it is not running.
         self.application: WSGIApplication | None = None
         self._server: _Server | None = None
 
@@ -94,7 +93,7 @@ class EmbeddedDynamoDB:
         self._server = _Server((HOST, port), _Handler)
         self._server.set_app(application)
         self.application = application
-        # A short poll only makes stop() quick; requests do not wait for it.
+        # The short poll interval only makes stop() fast; requests do not wait for it.
         serve = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="embedded-dynamodb", daemon=True)
         serve.start()
         self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
@@ -121,7 +120,7 @@ class EmbeddedDynamoDB:
 
 
 class _Calls:
-    """A WSGI application that gives each call to moto's application of its service, and refuses everything else."""
+    """A WSGI application that passes each call to moto's application for the service, and refuses everything else."""
 
     def __init__(self) -> None:
         from moto.moto_server.werkzeug_app import create_backend_app
@@ -141,7 +140,7 @@ class _Calls:
         service, length = self._services.get(prefix), str(environ.get("CONTENT_LENGTH") or 0)
         has_length = length.isascii() and length.isdigit() and "HTTP_TRANSFER_ENCODING" not in environ
         if service is None or not has_length or "HTTP_ORIGIN" in environ:
-            # Of no length that is told: the server closes the connection, as it cannot tell where the next call begins.
+            # Without a length, the server closes the connection: it cannot know where the next call begins.
             start_response("400 Bad Request", [("Content-Type", "application/x-amz-json-1.0")])
             return iter([NO_CALL])
         answered = {"TransactWriteItems": self._transacted, "ReceiveMessage": self._received}.get(operation, self._once)
@@ -158,7 +157,7 @@ class _Calls:
         return list(content), status, headers
 
     def _transacted(self, service: WSGIApplication, environ: dict[str, Any], body: bytes) -> WSGIAnswer:
-        """A transaction that is sent again with its token gets the answer that it had."""
+        """Execute a transaction; answer one with a known token and body with the stored response."""
         key = str(json.loads(body).get("ClientRequestToken", "")), body
         with self._one_transaction:
             if answer := self._answers.get(key):
@@ -171,7 +170,7 @@ class _Calls:
         return answer
 
     def _received(self, service: WSGIApplication, environ: dict[str, Any], body: bytes) -> WSGIAnswer:
-        """The messages of a queue, as soon as there are any: moto itself would hold up all other calls until then."""
+        """Poll a queue until it has messages or the wait is over; moto's own long poll would block all other calls."""
         wanted = json.loads(body)
         end = time.monotonic() + wanted.get("WaitTimeSeconds", 0)
         body = json.dumps(wanted | {"WaitTimeSeconds": 0}).encode()
@@ -183,22 +182,22 @@ class _Calls:
 
 
 class _Handler(WSGIRequestHandler):
-    """Django's, which keeps connections open (clients pool them), without a line per request."""
+    """Django's handler, which keeps connections open for clients that pool them, without an access log."""
 
-    # Header and body are written apart; without this, Nagle and delayed ACK add 40 ms to each answer.
+    # Headers and body are written separately; without this, Nagle and delayed ACK add 40 ms to each response.
     disable_nagle_algorithm = True
-    # Of a connection that nobody uses; who pools it opens another.
+    # Seconds until an idle connection is closed; clients that pool it open another.
     timeout = 60
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: a line per call would drown the console's own log."""
+        """Do nothing: a line per call would drown the console's own log."""
 
 
 class _Server(ThreadedWSGIServer):
-    # So many may connect at once.
+    # Pending connections.
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Tell of a request that failed; a connection that nobody used any more ends without a word."""
+        """Report a request that failed, but not the timeout of an idle connection."""
         if not isinstance(sys.exception(), TimeoutError):
             super().handle_error(request, client_address)

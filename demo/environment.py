@@ -1,14 +1,14 @@
-"""The environment of `manage.py demo`: plain http on loopback, fresh secrets, a DynamoDB and an SQS of its own."""
+"""The environment of `manage.py demo`: plain HTTP on loopback, new secrets, its own DynamoDB and SQS."""
 
 import os
 import secrets
 
 
 def apply() -> None:
-    """Put the demo's settings into the process environment, over whatever a developer's shell holds.
+    """Set the demo's environment variables, overriding those of a developer's shell.
 
-    Only the demo command calls this, before settings load. Credentials are dummies and every table name is the
-    default of the environment "demo", so that a demo can never reach a real account.
+    Only the demo command calls this, before settings load. Credentials are dummies and every table name is the default
+    of the environment "demo", so that a demo can never reach a real account.
     """
     for name in [name for name in os.environ if name.startswith("TABLE_")]:
         del os.environ[name]
@@ -25,7 +25,7 @@ def apply() -> None:
         AWS_ACCESS_KEY_ID="demo",
         AWS_SECRET_ACCESS_KEY="demo",  # any will do for a DynamoDB of its own  # noqa: S106  # nosec B106
         DYNAMODB_ENDPOINT="http://127.0.0.1:0",
-        # The embedded store answers one call after another and takes seconds over an item of 10,000 messages.
+        # The embedded store handles one call at a time and takes seconds for an item with 10,000 messages.
         DYNAMODB_READ_TIMEOUT_SECONDS="20",
         REQUEST_DEADLINE_SECONDS="40",
         STATIC_MANIFEST="false",
@@ -41,7 +41,7 @@ def apply() -> None:
         NOTIFICATIONS_ALLOWED_HOSTS="127.0.0.1",
         NOTIFICATIONS_ENDPOINT="",
         REPLY_WITHOUT_CONSENT="false",
-        # For who looks at it in a terminal, also through a pipe.
+        # For reading in a terminal, even through a pipe.
         LOG_FORMAT="text",
         METRICS_PORT="0",
         **dict.fromkeys(("METRICS_TOKEN", "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"), ""),

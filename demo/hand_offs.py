@@ -1,6 +1,6 @@
-"""What colleagues did about a conversation: the item's attributes, the trail's entries and the idempotency records.
+"""What colleagues did about a conversation: attributes of the item, trail entries and idempotency records.
 
-What an action changes and what is recorded of it, the hand-off itself says.
+The console's own hand-off code determines what an action changes and records.
 """
 
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from demo.staff import ROLES
 
 _HOUR = timedelta(hours=1)
 _serialize = TypeSerializer().serialize
-# Turns that begin with how long ago it was; those after which the customer waits; and all that are no messages.
+# Turns that begin with how long ago they were; turns after which the customer waits; all turns that are not messages.
 TIMED = {"human", "asked", "taken", "too-late", "released", "back", "revealed"}
 WAITING = {"human", "asked", "released"}
 EVENTS = TIMED | {"noted", "overridden"}
@@ -32,9 +32,9 @@ EVENTS = TIMED | {"noted", "overridden"}
 
 @dataclass(slots=True)
 class HandOffs:
-    """The hand-off of one item, event by event. Each changes the item and adds to `records` (table key, item).
+    """The hand-off of one item, event by event. Each event changes the item and adds to `records` (table key, item).
 
-    `asked` is when a human was wanted first. Whoever acts has the item's company in scope (`staff.toml`).
+    `asked` is when a human was first requested. Agents have the item's company in scope (`staff.toml`).
     """
 
     item: dict[str, Any]
@@ -44,7 +44,7 @@ class HandOffs:
     _previous: str = ""
 
     def apply(self, turn: Turn, at: datetime) -> None:
-        """One event of a dialogue. Raises `DialogueError` for an agent that `staff.toml` does not have."""
+        """Apply one event of a dialogue. Raises `DialogueError` for an agent who is not in `staff.toml`."""
         agent, text = _agent(turn) if turn.kind in TIMED - {"human"} else ("", "")
         match turn.kind:
             case "human":
@@ -66,22 +66,22 @@ class HandOffs:
             case "noted":
                 self.item["hand_off_note"] = turn.text
             case "overridden":
-                # A service writes back the flag and reason that it read before the last action.
+                # A service overwrites flag and reason with what it read before the last action.
                 self.item |= {"hand_off_to_human": False, "hand_off_to_human_reason": None}
 
     def _taken(self, agent: str, at: datetime, reason: str) -> None:
-        """An agent reads what waits, or what a colleague holds, and takes it."""
+        """Record that an agent opens a conversation that waits or that a colleague holds, and takes it."""
         if "hand_off_requested_at" not in self.item and self.asked:
             self._record_request(self.asked + timedelta(seconds=2))
         opened = at - timedelta(seconds=75)
-        # Once an hour for each person.
+        # Opening is recorded once an hour for each person.
         about, payload = f"{Action.TRANSCRIPT_OPENED.value}.{agent}", {"shown": "raw", "at": to_iso(opened)}
         self._looked(Action.TRANSCRIPT_OPENED, agent, clock.floored(opened, _HOUR), payload, about)
         is_held = "hand_off_agent" in self.item
         self._act(HandOffAction.TAKE_FROM_COLLEAGUE if is_held else HandOffAction.TAKE, agent, at, reason=reason)
 
     def _too_late(self, agent: str, at: datetime) -> None:
-        """A take that the holder's was faster than: on record, and no change of the item."""
+        """Record a take that lost the race against the holder; it does not change the item."""
         lost = replace(self._intent(HandOffAction.TAKE), agent_seen="", last_action_seen=self._previous)
         result = f"{Result.CONFLICT}: {self.item['hand_off_agent']} was first"
         self._record(lost, agent, at + timedelta(milliseconds=380), {}, result)
@@ -92,7 +92,7 @@ class HandOffs:
         stored = {name: _serialize(self.item[name]) for name in (SWITCH, BEFORE) if name in self.item}
         change = effect_of(intent, agent, at, stored, reason=reason, note=note)
         self.item |= plain_item(change.if_absent) | self.item | plain_item(change.values)
-        # Messages that came later are written into the item already.
+        # The item may already contain messages that came later.
         self.item["updated_at"] = to_iso(max(at, updated or at))
         for name in change.removed:
             self.item.pop(name, None)
@@ -118,7 +118,7 @@ class HandOffs:
         )
 
     def _record(self, intent: Intent, agent: str, at: datetime, payload: dict[str, Any], result: str) -> None:
-        """An action of the console: its entry and its idempotency record."""
+        """Record an action of the console: its entry and its idempotency record."""
         act = HandOffAct(
             action=intent.action.audited_as,
             actor=Actor(agent, ROLES[agent]),
@@ -136,7 +136,7 @@ class HandOffs:
         self.records += [("AUDIT", plain(entry)), ("IDEMPOTENCY", plain(record))]
 
     def _record_request(self, at: datetime) -> None:
-        """The platform's request as the indexer records it: since when a human is wanted."""
+        """Record the platform's request for a human as the indexer does."""
         self.item["hand_off_requested_at"] = to_iso(at)
         key = sort_key(HumanRequest(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at)))
         payload = {"reason": self.item["hand_off_to_human_reason"]}
@@ -159,12 +159,12 @@ class HandOffs:
 
 
 def plain(model: Any) -> dict[str, Any]:
-    """The item of a model in plain Python, as boto3's serializer takes it."""
+    """Return the item of a model in plain Python, for boto3's serializer."""
     return {name: value for name, value in model.attribute_values.items() if value is not None}
 
 
 def _agent(turn: Turn) -> tuple[str, str]:
-    """Who did it, and the note or reason: what follows the time."""
+    """Parse the agent and the note or reason after the time. Raises `DialogueError`."""
     _, agent, text = turn.words(2)
     if agent not in ROLES:
         raise DialogueError(turn.place, f"nobody named “{agent}” in staff.toml")

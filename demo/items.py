@@ -1,4 +1,4 @@
-"""Every item of the demo, and writing them to the tables."""
+"""All items of the demo; create the tables and write the items."""
 
 import hashlib
 import tomllib
@@ -26,10 +26,10 @@ _SAVED_REPLIES: list[dict[str, Any]] = tomllib.loads(_TEXTS)["saved"]
 
 
 def items(now: datetime) -> Iterator[Record]:
-    """Every item as (table key, item in plain Python as boto3's serializer takes it).
+    """Yield every item as (table key, item in plain Python for boto3's serializer).
 
-    The same aware `now` gives the same items, and all times lie relative to it. Raises `ValueError` for a naive `now`,
-    and `DialogueError` for a dialogue that cannot be read.
+    The same aware `now` gives the same items; all times are relative to it. Raises `ValueError` for a naive `now`, and
+    `DialogueError` for a dialogue that cannot be parsed.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -64,7 +64,7 @@ def _saved_replies(now: datetime) -> Iterator[Record]:
 
 
 def create_tables(*, but: str = "") -> None:
-    """Create every table of the registry that is not there, with its indexes and TTL; not that of the key `but`.
+    """Create every missing table of the registry with its indexes and TTL, except the one with the key `but`.
 
     Raises the store's errors.
     """

@@ -1,4 +1,4 @@
-"""Links that sign in to the demo, one for each role. They work on this machine only, and until its key changes."""
+"""Sign-in links of the demo, one for each role. They work only on this machine, until its secret key changes."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
@@ -18,14 +18,14 @@ _LOOPBACK = ("127.0.0.1", "::1")
 
 
 def link(role: str) -> str:
-    """The path of a role's link. Its code keeps other pages of the browser from signing somebody in."""
+    """Return the path of a role's link. Its code prevents other web pages from signing somebody in."""
     return reverse("demo-sign-in", args=(role, _code(role)))
 
 
 @public
 @require_safe
 def sign_in(request: HttpRequest, role: str, code: str) -> HttpResponse:
-    """Sign in as the person of that role, as with the password; to the form where that is changed by now."""
+    """Sign in as the person with a role; redirect to the sign-in form if the password was changed."""
     if request.META["REMOTE_ADDR"] not in _LOOPBACK or not constant_time_compare(code, _code(role)):
         raise Http404
     username = SIGN_INS[role]

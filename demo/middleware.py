@@ -1,6 +1,6 @@
 """The middleware's records of a conversation (schema middleware, tables A to C): events, state and audit.
 
-What it tells is drawn from `middleware.toml`.
+Their texts come from `middleware.toml`.
 """
 
 import base64
@@ -24,18 +24,18 @@ Record = tuple[str, Item]
 
 STATE_DAYS = 90
 _LATEST_EVENTS = 3
-# DynamoDB removes an item some time after its TTL; what is longer past is not there any more.
+# DynamoDB removes an item some time after its TTL. Items that expired longer ago than this are left out.
 _REMOVED_AFTER = timedelta(days=2)
 _WORDS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("middleware.toml").read_text(encoding="utf-8"))
 
 
 def new_id(rng: Random) -> str:
-    """A random UUID (version 4) out of the seeded generator."""
+    """Return a random UUID (version 4) from the seeded generator."""
     return str(UUID(int=rng.getrandbits(128), version=4))
 
 
 def records(item: Item, project: Item, asked: datetime | None, now: datetime, rng: Random) -> Iterator[Record]:
-    """All records of one conversation of that project of `companies.toml`; `asked` is when a human was asked for."""
+    """Yield all records of one conversation of a project of `companies.toml`; `asked`: when a human was requested."""
     writer = _MiddlewareRecords(item, project, rng)
     replies = [entry["message_timestamp"] for entry in item["messages"][1:] if entry["role"] == "user"]
     for text in replies[-_LATEST_EVENTS:] or [item["created_at"]]:
@@ -49,7 +49,7 @@ def records(item: Item, project: Item, asked: datetime | None, now: datetime, rn
 
 
 class _MiddlewareRecords:
-    """What is `made` as messages come in. The `state` repeats what the latest entries say."""
+    """Collects records in `made` as messages come in. The `state` repeats what the latest entries say."""
 
     def __init__(self, item: Item, project: Item, rng: Random) -> None:
         self.item, self.project, self.rng = item, project, rng
@@ -58,7 +58,7 @@ class _MiddlewareRecords:
         self.state: Item = {"conversation_id": item["conversation_id"], "version": rng.randint(1, 14)}
 
     def message_came_in(self, at: datetime) -> None:
-        """The event, where it was routed, and what else was done about it."""
+        """Record an inbound message: the event, where it was routed, and other actions."""
         rng, message_id = self.rng, self._message_id()
         self.received.append((at, message_id))
         key = f"evt:rp:{self.item['conversation_id']}:{message_id}"
@@ -95,9 +95,9 @@ class _MiddlewareRecords:
             self.state["risk_flags"] = set(rng.sample(_WORDS["risks"], rng.randint(1, 3)))
 
     def human_asked_for(self, at: datetime) -> None:
-        """The escalation, after the latest message until then."""
+        """Record the escalation of the latest message up to `at`."""
         message_id = [self._message_id(), *(each for received, each in self.received if received <= at)][-1]
-        # Few of those who ask for a person run a risk.
+        # Only a few escalations have risk flags.
         flags = self.rng.sample(_WORDS["risks"], max(0, self.rng.randint(-6, 2)))
         payload = {"team": "human", "flags": flags, "priority": "high" if flags else "normal"}
         self._act(at, 1.0, Action.ESCALATE, payload, self._key("rp_assign", "human", message_id), message_id)
@@ -107,7 +107,7 @@ class _MiddlewareRecords:
             self.state["risk_flags"] = set(flags)
 
     def _reply(self, at: datetime, message_id: str) -> None:
-        """An automatic reply: the state tells of the last one that was sent."""
+        """Record an automatic reply. If it was sent, the state refers to it."""
         excerpt = self.rng.choice(_WORDS["excerpts"]).format(self.rng.randint(1000, 9999))
         payload = {"template": self.rng.choice(_WORDS["templates"]), "excerpt": excerpt}
         key = self._key("rp_reply", message_id)
@@ -120,15 +120,15 @@ class _MiddlewareRecords:
         return ":".join(("act", kind, self.item["conversation_id"], *about))
 
     def _act(self, at: datetime, seconds: float, action: str, payload: Item, key: str, message_id: str) -> str:
-        """An action: its own idempotency record, and its entry, whose result is returned."""
+        """Record an action: its idempotency record and its entry. Return the result."""
         self._event(at, message_id, key)
         return self._entry(at + timedelta(seconds=seconds), action, payload, key)
 
     def _event(self, at: datetime, message_id: str, key: str) -> str:
-        """A record of table A: of an inbound event, or of an action. Returns when it was processed."""
+        """Add a record to table A, of an inbound event or an action. Return when it was processed."""
         rng = self.rng
         automatic, has_id = rng.random() < 0.45, len(message_id) < 64
-        # After all that was done about it
+        # After everything that was done about it.
         processed_at = to_iso(at + timedelta(milliseconds=rng.randint(1650, 3100)))
         record: Item = {
             "event_id": key,
@@ -141,7 +141,7 @@ class _MiddlewareRecords:
             "conversation_id": self.item["conversation_id"],
             "safe_mode": rng.random() < 0.06,
             "automation_enabled": automatic,
-            # Where the provider has no ids, an older version of the middleware runs, which names the digest otherwise.
+            # Providers without message ids use an older version of the middleware, which names the digest differently.
             "payload_sha256" if has_id else "payload_hash": f"{rng.getrandbits(256):064x}",
             "payload_bytes": rng.randint(310, 2900),
         }
@@ -153,7 +153,7 @@ class _MiddlewareRecords:
         return processed_at
 
     def _entry(self, at: datetime, action: str, payload: Item, key: str) -> str:
-        """An entry of table C; its result. Some of the middleware's versions begin the sort key with an epoch."""
+        """Add an entry to table C and return its result. Some middleware versions begin the sort key with an epoch."""
         early = self.rng.random() < 0.08
         moment = str(int(at.timestamp() * 1000)) if early else at.isoformat(timespec="milliseconds")
         result = self.rng.choice(_WORDS["failures"]) if self.rng.random() < 0.05 else Result.SUCCESS.value
@@ -170,7 +170,7 @@ class _MiddlewareRecords:
         return result
 
     def _message_id(self) -> str:
-        """A provider's id of a message, or a hash of its text where it has none."""
+        """Return a provider's message id, or a hash where there is none."""
         draw = self.rng.random()
         if draw < 0.12:
             return f"{self.rng.getrandbits(256):064x}"

@@ -1,4 +1,4 @@
-"""The platform's part in the demo: its queues, what stands in them at the start, and customers who go on writing."""
+"""The platform's part in the demo: its queues, their messages at the start, and customers who continue to write."""
 
 import hashlib
 import json
@@ -27,16 +27,16 @@ from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN, DemoProvider
 
 logger = logging.getLogger(__name__)
 
-# As the platform makes its own.
+# The attributes of the platform's own queues.
 _HANDOFF, _VISIBILITY = "HANDOFF", {"VisibilityTimeout": "3600", "MessageRetentionPeriod": "604800"}
 _OUR_ADDRESS = {
     "whatsapp": "gsi_company_whatsapp_number",
     "sms": "gsi_company_sms_number",
     "email": "gsi_company_email",
 }
-# How long customers take, in seconds, after somebody took their conversation, and after what they wrote before.
+# Seconds until customers write: after somebody took their conversation, then after each of their messages.
 PAUSES = ((4.5, 7.0), (20.0, 30.0), (40.0, 60.0))
-# And after they were answered.
+# Seconds until they write after they were answered.
 ANSWERS_AFTER = (5.0, 8.0)
 LOOK_EVERY_SECONDS = 1.5
 STAGED = timedelta(seconds=70)
@@ -45,17 +45,17 @@ _LANGUAGE = re.compile(r"Language: (\w+)")
 Key = tuple[str, str]
 
 
-# Whose telephone the provider never reaches, and who told it to stop, by Twilio's codes.
+# Recipients that the provider cannot reach, and recipients that opted out, with Twilio's error codes.
 UNREACHABLE, OPTED_OUT = {"+447700900038": 63024}, {"+447700900011": 21610}
 
 
 def create_provider() -> DemoProvider:
-    """What stands in for Twilio and SendGrid; point the console at it when it runs."""
+    """Return the stand-in for Twilio and SendGrid, not started; `create_secrets` points the console at it."""
     return DemoProvider(UNREACHABLE, OPTED_OUT)
 
 
 def create_secrets(endpoint: str, provider: DemoProvider) -> None:
-    """Put the companies' credentials there, and point the sender at them and at the provider."""
+    """Store the companies' credentials in Secrets Manager, and point the sender at it and at the provider."""
     settings.SECRETS_ENDPOINT = endpoint
     settings.TWILIO_API_URL = settings.SENDGRID_API_URL = provider.endpoint
     twilio = {"twilio_account_sid": ACCOUNT, "twilio_auth_token": TOKEN, "twilio_template_sid": TEMPLATE}
@@ -70,7 +70,7 @@ def create_secrets(endpoint: str, provider: DemoProvider) -> None:
 
 
 def create_queues(endpoint: str) -> None:
-    """Make the platform's queues there, and the outbox, and point the console at them."""
+    """Create the platform's queues and the outbox, and point the console at them."""
     settings.SQS_ENDPOINT = endpoint
     settings.OUTBOX_QUEUE_URL = queues.client().create_queue(
         QueueName="outbox-demo.fifo", Attributes={"FifoQueue": "true", "VisibilityTimeout": "60"}
@@ -84,13 +84,13 @@ def create_queues(endpoint: str) -> None:
 
 
 def queue_urls() -> dict[str, str]:
-    """The addresses of the queues, by name."""
+    """Return the URLs of the queues by name."""
     channels = {channel.upper(): url for channel, url in settings.CHANNEL_QUEUE_URLS.items()}
     return {_HANDOFF: settings.HANDOFF_QUEUE_URL, "OUTBOX": settings.OUTBOX_QUEUE_URL, **channels}
 
 
 def fill_queue(now: datetime) -> None:
-    """Put into the hand-off queue what stands there when the demo begins. Raises `DialogueError`, store errors."""
+    """Fill the hand-off queue with the demo's first messages. Raises `DialogueError` and the store's errors."""
     for dialogue in dialogues():
         said = [turn for turn in dialogue.turns if turn.kind == QUEUED]
         for number, turn in enumerate(said):
@@ -102,7 +102,7 @@ def fill_queue(now: datetime) -> None:
 
 
 def _receive(content: dict[str, Any]) -> None:
-    """What the platform does with a customer's message for people: it is staged, then queued."""
+    """Stage and queue a customer's message for people, as the platform does."""
     fragment = {name: content[name] for name in ("conversation_id", "primary_channel", "body")}
     fragment["message_sid"] = content["email_id" if content["channel_type"] == "email" else "message_sid"]
     fragment["received_at"] = content["received_at"].removesuffix("Z")
@@ -117,7 +117,7 @@ def _send(content: dict[str, Any]) -> None:
 
 
 def _context(item: Conversation, text: str, name: str, at: datetime) -> dict[str, Any]:
-    """The context object of a message: what came from the provider, merged with the whole item."""
+    """Return the context object of a message: the provider's data merged with the whole item."""
     stored = plain_item(item.raw)
     channel, sender = stored["channel_method"], item.primary_channel
     ours = stored.get(_OUR_ADDRESS[channel], "")
@@ -132,7 +132,7 @@ def _context(item: Conversation, text: str, name: str, at: datetime) -> dict[str
 
 
 def _first_message(dialogue: Dialogue, now: datetime) -> dict[str, Any]:
-    """The router's context object of a conversation that has not begun."""
+    """Return the router's context object of a conversation that has not begun."""
     project_id, request_id = dialogue.words
     company, project = conversations.PROJECTS[project_id]
     channel, names = dialogue.needed("channel"), {"company_id": company["id"], "project_id": project_id}
@@ -148,9 +148,9 @@ def _first_message(dialogue: Dialogue, now: datetime) -> dict[str, Any]:
 
 
 class Customers:
-    """Customers who write to whoever takes their conversation, and answer them: the next lines of their dialogue.
+    """Customers who write to the person who takes their conversation: the next lines of their dialogue.
 
-    `wait` pauses for so many seconds and says whether to end; `provider` has what they were sent.
+    `wait` pauses for a number of seconds and returns whether to stop; `provider` has the messages sent to customers.
     """
 
     def __init__(self, wait: Callable[[float], bool], provider: DemoProvider) -> None:
@@ -160,17 +160,17 @@ class Customers:
         self._wrote: dict[Key, tuple[int, datetime]] = {}
 
     def run(self) -> None:
-        """Look after the conversations that somebody took until `wait` says to end."""
+        """Poll the conversations that people took, until `wait` returns True."""
         while not self._wait(LOOK_EVERY_SECONDS):
             try:
                 for key, taken in list(self._taken()):
                     self._look(key, taken, clock.now())
             except Exception as error:
-                # Items drift, and a customer who cannot write must not keep others from it.
+                # Items drift; an error with one customer must not stop the others.
                 logger.warning("A customer of the demo could not write: %s", type(error).__name__)
 
     def _taken(self) -> Iterator[tuple[Key, datetime]]:
-        """What people hold and took since the demo began."""
+        """Yield key and time of each held conversation that was taken since the demo began."""
         for company in conversations.COMPANIES:
             for item in Conversation.hand_off_queue_index.query(held_in(company["id"])):
                 taken = clock.parse_instant(item.hand_off_taken_at)
@@ -195,13 +195,13 @@ class Customers:
             _receive(_context(item, lines[number], f"next {number}", now))
 
     def _answered(self, recipient: str) -> datetime | None:
-        """When somebody was last sent a message that reached them."""
+        """Return when the last message was sent to a recipient; None if none was, or if they cannot be reached."""
         sent = [each["at"] for each in self._provider.messages() if each["to"].removeprefix("whatsapp:") == recipient]
         return None if recipient in UNREACHABLE else max(sent, default=None)
 
 
 def _is_for_people(item: Conversation) -> bool:
-    """The platform's routing of replies."""
+    """Return whether the platform would route a reply to people."""
     stored = plain_item(item.raw)
     names = ("auto_queue_reply_message_from_number", "auto_queue_reply_message_from_email")
     listed = [each for name in names for each in stored.get(name) or ()]
@@ -209,6 +209,6 @@ def _is_for_people(item: Conversation) -> bool:
 
 
 def _language(item: Conversation) -> str:
-    """What the instruction to the assistant says, "" for nothing."""
+    """Return the language that the assistant's prompt names; "" if none."""
     found = _LANGUAGE.search(json.dumps(item.raw.get("messages", {}).get("L", [])[:1], default=str))
     return found[1] if found else ""

@@ -1,7 +1,7 @@
-"""A stand-in for Twilio and SendGrid inside this process, for the demo and the tests: nothing leaves the machine.
+"""An in-process stand-in for Twilio and SendGrid, for the demo and the tests: nothing leaves the machine.
 
-It speaks what the official libraries ask for, keeps everything in memory, and lets statuses follow the clock. What a
-browser sends for a page is refused, as anything on the machine can reach a loopback port.
+It implements the requests that the official libraries send, stores everything in memory, and derives statuses from the
+clock. Requests from web pages are refused, because any page on the machine can reach a loopback port.
 """
 
 import base64
@@ -36,16 +36,16 @@ TEMPLATES: Mapping[str, dict[str, Any]] = {
         },
     }
 }
-# How long after it was accepted a message is delivered, then read.
+# When a message is delivered and read, counted from its acceptance.
 DELIVERED, READ = timedelta(seconds=1), timedelta(seconds=3)
 LONGEST_TEXT = 1_600
 
 
 @dataclass(frozen=True)
 class ProviderFault:
-    """What goes wrong with one request: it is accepted or not, and then answered so.
+    """A fault to inject into one request: whether it is accepted, and the response to send.
 
-    `status` 0 closes the connection without an answer. `drip` is the seconds between two bytes of the body.
+    `status` 0 closes the connection without a response. `drip`: seconds between two bytes of the body.
     """
 
     accepts: bool = False
@@ -56,19 +56,19 @@ class ProviderFault:
 
 
 FaultHook = Callable[[str, str, dict[str, Any]], ProviderFault | None]
-# Status, what becomes JSON, and headers.
+# Status, JSON content, and headers.
 Answered = tuple[int, Any, dict[str, str]]
 
 
 class _Refused(Exception):
-    """Its arguments: an HTTP status, Twilio's code, and words that quote what was asked, as the providers' do."""
+    """A refused request: HTTP status, Twilio's code, and a message that quotes the request, as the providers do."""
 
 
 class DemoProvider(LoopbackServer):
     """An HTTP server on a loopback port.
 
-    Messages to `failing` recipients fail after a second with Twilio's code; those to `refusing` are refused at once.
-    `fault` may be set to a function of method, path and form (or JSON) that answers with what is to go wrong.
+    Messages to `failing` recipients fail after a second with Twilio's code; those to `refusing` ones are refused
+    immediately. Set `fault` to a function of method, path and form (or JSON) to inject a `ProviderFault`.
     """
 
     def __init__(
@@ -84,23 +84,23 @@ class DemoProvider(LoopbackServer):
         self._lock = threading.Lock()
 
     def start(self, port: int = 0) -> str:
-        """Serve on `port` (0: any free one) and return the endpoint's URL. Raises `OSError` if the port is taken."""
+        """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
         server = ThreadedWSGIServer((HOST, port), _Handler)
         server.set_app(self._answered)
         return self._serve(server, "demo-provider")
 
     def forget(self) -> None:
-        """Have accepted nothing."""
+        """Forget all accepted messages."""
         with self._lock:
             self._accepted.clear()
 
     @staticmethod
     def lost() -> ProviderFault:
-        """A message that is accepted, and whose answer never arrives."""
+        """Return a fault: the message is accepted, but the response never arrives."""
         return ProviderFault(accepts=True)
 
     def messages(self) -> list[dict[str, Any]]:
-        """Everything that was accepted, oldest first: `id`, `channel`, `from`, `to`, `text`, `at` and the `request`."""
+        """Return all accepted messages, oldest first: `id`, `channel`, `from`, `to`, `text`, `at` and the `request`."""
         with self._lock:
             return [dict(each) for each in self._accepted]
 
@@ -189,7 +189,7 @@ class DemoProvider(LoopbackServer):
         }
 
     def _listed(self, path: str, form: dict[str, Any]) -> dict[str, Any]:
-        """The newest first, as Twilio does."""
+        """Return a page of messages, newest first, as Twilio does."""
         since, size, page = form.get("DateSent>", "")[:10], int(form.get("PageSize", 50)), int(form.get("Page", 0))
         found = [
             self._record(each)
@@ -226,7 +226,7 @@ class DemoProvider(LoopbackServer):
 
 
 def _is_asked(kept: dict[str, Any], form: dict[str, Any]) -> bool:
-    """The two queries that are asked: by `reply_id`, and by the beginning of an id."""
+    """Return whether a message matches a query: one by `reply_id`, or one by the beginning of an id."""
     reply = kept["request"]["personalizations"][0]["custom_args"]["reply_id"]
     begins = re.fullmatch(r"msg_id LIKE '(.*)%'", form.get("query", ""))
     by_id = begins is not None and f"{kept['id']}.filterdrecv-0".startswith(begins[1])
@@ -240,11 +240,11 @@ def _dripped(answer: bytes, seconds: float) -> Iterator[bytes]:
 
 
 class _Handler(WSGIRequestHandler):
-    """Django's, without a line per request, and with the connection at hand for faults that end it."""
+    """Django's handler without an access log, which exposes the connection for faults that close it."""
 
     def get_environ(self) -> dict[str, Any]:
-        """Return the request's, with its connection."""
+        """Return the WSGI environment of the request, with its connection."""
         return {**super().get_environ(), "demo.connection": self.connection}
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: a line per call would drown the console's own log."""
+        """Do nothing: a line per call would drown the console's own log."""

@@ -1,6 +1,6 @@
-"""A receiver of webhooks inside this process, for the demo and the tests, and destinations that lead to it.
+"""An in-process receiver of webhooks, for the demo and the tests, and destinations that point to it.
 
-It checks signatures as any company's own system would, with the library of the Standard Webhooks specification.
+It verifies signatures as a company's own system would, with the library of the Standard Webhooks specification.
 """
 
 import json
@@ -23,15 +23,15 @@ from demo import conversations
 from demo.embedded import HOST, LoopbackServer
 from demo.staff import SIGN_INS
 
-# A company's own system, and one that is out of order.
+# A company's own system that works, and one that is out of order.
 WORKING, BROKEN = "/notifications", "/out-of-order"
-# What happened in the last hours is told at the start, so that there is something to see.
+# At the start, events of the last hours are sent, so that there is something to see.
 SINCE = timedelta(hours=6)
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedWebhook:
-    """A request as it came. `is_genuine`: signed with a known secret, just now."""
+    """A request as received. `is_genuine`: its signature is recent and made with a known secret."""
 
     path: str
     body: bytes
@@ -40,15 +40,15 @@ class ReceivedWebhook:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Return the notification."""
+        """The notification."""
         payload: dict[str, Any] = json.loads(self.body)
         return payload
 
 
 class WebhookReceiver(LoopbackServer):
-    """An HTTP server on a loopback port that keeps what it receives.
+    """An HTTP server on a loopback port that stores the requests it receives.
 
-    `secrets` are those that signatures are checked with. `answer` may be set to what answers a request instead.
+    `secrets` verify signatures. Set `answer` to another function to change the responses.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class WebhookReceiver(LoopbackServer):
         self.answer: Callable[[BaseHTTPRequestHandler, ReceivedWebhook], None] = answer_by_path
 
     def start(self) -> str:
-        """Serve on a free port and return the endpoint's URL."""
+        """Serve on a free port and return the endpoint URL."""
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -66,7 +66,7 @@ class WebhookReceiver(LoopbackServer):
                 receiver._receive(self)
 
             def log_message(self, *_: Any) -> None:
-                """Nothing: a line per request would drown the console's own log."""
+                """Do nothing: a line per request would drown the console's own log."""
 
         return self._serve(ThreadingHTTPServer((HOST, 0), Handler), "webhooks")
 
@@ -87,14 +87,14 @@ def _is_signed(body: bytes, headers: dict[str, str], secret: str) -> bool:
 
 
 def answer_by_path(request: BaseHTTPRequestHandler, got: ReceivedWebhook) -> None:
-    """Answer as a company's own system does: only what is signed is taken."""
+    """Respond as a company's own system does: 204 for a valid signature, 401 otherwise; 500 for `BROKEN`."""
     request.send_response(500 if got.path == BROKEN else 204 if got.is_genuine else 401)
     request.send_header("Content-Length", "0")
     request.end_headers()
 
 
 def create_destinations(receiver: WebhookReceiver) -> None:
-    """Have two destinations of the first company lead to the receiver, on record. Raises the store's errors."""
+    """Create or update two destinations of the first company that point to the receiver. Raises the store's errors."""
     company_id = conversations.COMPANIES[0]["id"]
     staff = Staff.of(accounts.get(SIGN_INS["admin"]))
     known = {each.values.name: each for each in destinations.list_destinations(company_id)}

@@ -1,4 +1,4 @@
-"""Settings of `manage.py demo`: the console's own, with the links that sign in."""
+"""Settings of `manage.py demo`: the console's own, plus the sign-in links."""
 
 from console.settings import *  # noqa: F403
 from console.settings import CONSOLE_ENV, INSTALLED_APPS, UNREADABLE_SETTINGS
@@ -7,7 +7,7 @@ from console.settings import LOGGING as CONSOLE_LOGGING
 if CONSOLE_ENV == "demo":
     INSTALLED_APPS = [*INSTALLED_APPS, "demo"]
     ROOT_URLCONF = "demo.urls"
-    # Whoever tries it out looks for the links, and not at each request.
+    # Keep request logs out of the terminal, where people look for the sign-in links.
     LOGGING = {
         **CONSOLE_LOGGING,
         "loggers": {**CONSOLE_LOGGING["loggers"], "console.request": {"level": "WARNING"}},  # type: ignore[dict-item]

@@ -1,4 +1,4 @@
-"""Accounts of the demo (`staff.toml`): one sign-in for each role, and others as a company has them."""
+"""Accounts of the demo (`staff.toml`): one sign-in for each role, and others, as in a real company."""
 
 import tomllib
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record, staff_trail
 
 DEMO = Actor("demo", "operator")
-# The same for everybody, and too easy for the rules of passwords, which are not asked.
+# The same for everybody. It is too weak for the password rules, which are not applied here.
 PASSWORD = "demo-pass"  # noqa: S105  # nosec B105
-# Longer than anything that a trail tells of them.
+# Earlier than every entry in their trails.
 EMPLOYED = timedelta(days=196)
 
 _STAFF: dict[str, Any] = tomllib.loads(Path(__file__).with_name("staff.toml").read_text(encoding="utf-8"))
 PEOPLE: list[dict[str, Any]] = _STAFF["person"]
 PAST: list[dict[str, Any]] = _STAFF["past"]
 ROLES: dict[str, str] = {person["username"]: person["role"] for person in PEOPLE}
-# Whose sign-in is printed: the first of each role.
+# The accounts whose sign-in is printed: the first of each role.
 SIGN_INS: dict[str, str] = {person["role"]: person["username"] for person in reversed(PEOPLE)}
 _MAKE: dict[str, Callable[..., Any]] = {
     "invited": services.invite,
@@ -32,7 +32,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
 
 
 def create_staff(password: str = PASSWORD) -> None:
-    """Make the accounts, all with one password, and what their trails tell. Raises the store's errors."""
+    """Create the accounts, all with one password, and their trails. Raises the store's errors."""
     hashed = passwords.hash_password(password)
     now = clock.now()
     for person in PEOPLE:
@@ -71,5 +71,5 @@ def _create(person: dict[str, Any], hashed: str) -> None:
 
 
 def sign_ins() -> dict[str, dict[str, str]]:
-    """Who signs in as each role: `{role: {"username", "password"}}`."""
+    """Return the sign-in for each role: `{role: {"username", "password"}}`."""
     return {role.value: {"username": SIGN_INS[role.value], "password": PASSWORD} for role in Role}

@@ -8,14 +8,14 @@ from typing import Any
 from console.clock import to_epoch, to_iso
 from demo.dialogues import Turn, read
 
-# As long as the platform keeps a talk after its last message.
+# How long the platform stores a conversation after its last message.
 KEPT = timedelta(days=30)
 HEADERS = {"last", "cut", "set"}
 _ROLES = {"system": "system", "customer": "user", "assistant": "assistant"}
 
 
 def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Items of the tenants' conversations. Raises `DialogueError`."""
+    """Yield the items of the tenants' conversations. Raises `DialogueError`."""
     for dialogue in read("tenant-conversations", 2, HEADERS, {*_ROLES, "raw"}):
         conversation_id, tenant_id = dialogue.words
         last = now - dialogue.span("last")

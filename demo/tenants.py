@@ -22,7 +22,7 @@ _TENANTS: Item = tomllib.loads(Path(__file__).with_name("tenants.toml").read_tex
 
 
 def items(now: datetime) -> Iterator[tuple[str, Item]]:
-    """Every item as (table key, item)."""
+    """Yield every item as (table key, item)."""
     for tenant in _TENANTS["tenant"]:
         yield from (("TENANTS", item) for item in _tenant(tenant, now))
     who = SIGN_INS["onboarding"]
@@ -78,7 +78,7 @@ def _user(tenant_id: str, user: Item, now: datetime) -> Item:
 
 
 def _mapping(tenant_id: str, channel: Channel) -> Item:
-    """A mapping as the platform writes it."""
+    """Return a mapping as the platform writes it."""
     return {
         "pk": partition_of(tenant_id),
         "sk": channel.key,

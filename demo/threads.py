@@ -1,4 +1,4 @@
-"""Threads of the assistant (`dialogues/threads.txt`): what colleagues ask it, and what several writers left behind."""
+"""Threads of the assistant (`dialogues/threads.txt`): colleagues' questions, in the key formats of several writers."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,21 +8,23 @@ from console.clock import to_epoch
 from demo.dialogues import Dialogue, DialogueError, Turn, read
 
 Item = dict[str, Any]
-# As long as the assistant keeps a thread after its last message; temporary ones go within a day.
+# How long the assistant stores a thread after its last message; temporary ones expire after a day.
 KEPT, KEPT_FOR_NOW = timedelta(days=90), timedelta(hours=24)
 HEADERS = {"title", "last", "origin", "temporary", "under", "between", "stamp", "set"}
 _ROLES = {"customer": "user", "assistant": "assistant"}
 
 
 def items(now: datetime) -> Iterator[tuple[str, Item]]:
-    """Every item of the threads. Raises `DialogueError`."""
+    """Yield the items of the threads. Raises `DialogueError`."""
     for dialogue in read("threads", 2, HEADERS, _ROLES):
         yield from (("THREADS", item) for item in _thread(dialogue, now))
 
 
 def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
-    """A thread's metadata and messages. The newer writer keeps the metadata under the thread's own key, an older one
-    under its user's."""
+    """Yield a thread's metadata and messages.
+
+    The newer writer stores the metadata in the thread's own partition, an older one in the user's.
+    """
     thread_id, base = dialogue.words
     temporary = dialogue.get("temporary") == "yes"
     between = dialogue.span("between") if dialogue.get("between") else timedelta(seconds=70)
@@ -71,7 +73,7 @@ def _message(partition: str, thread_id: str, number: str, turn: Turn, at: dateti
 
 
 def _stamp(at: datetime, spelling: str, place: str) -> str:
-    """A time as keys have it, or as an older writer spelled it. Raises `DialogueError`."""
+    """Format a time for a key, or as an older writer did. Raises `DialogueError`."""
     milliseconds = int(at.timestamp() * 1000)
     spellings = {
         "": f"{milliseconds:019d}",

@@ -1,4 +1,4 @@
-"""Routes of the demo: the console's, and the link that signs in. No other settings use them."""
+"""Routes of the demo: the console's, and the sign-in link. Only the demo's settings use them."""
 
 from django.urls import path
 

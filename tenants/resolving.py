@@ -14,7 +14,7 @@ from tenants.records import ACTIVE, TenantRow
 class Claimant:
     """A tenant that has the channel. `row` is None if it is out of scope. `found`: webhooks find it.
 
-    `there`: it has a META item.
+    `there`: it has a META item, or is out of scope.
     """
 
     row: TenantRow | None

@@ -22,9 +22,9 @@ from conversations.views.lists import rows_of
 def find(request: StaffRequest) -> HttpResponse:
     """Show the look-up forms, or run one (POST `look`).
 
-    A single conversation opens directly; several in one list open that list; several lists open a page of results,
-    which GET `found` reproduces (sealed; with `open`, a single result opens directly). If nothing is found, the message
-    does not distinguish "none" from "not in your scope".
+    A single conversation opens directly; several in one list open that list; several lists open a page of results. GET
+    `found` (sealed) shows that page again; with `open`, a single result opens directly. If nothing is found, the
+    message does not distinguish "none" from "not in your scope".
     """
     if request.method != "POST" and "found" in request.GET:
         return _results(request)

@@ -1,4 +1,4 @@
-"""`manage.py demo`: the whole console on this machine, with data, in seconds."""
+"""`manage.py demo`: start the whole console with data on this machine, in seconds."""
 
 import json
 import signal
@@ -34,17 +34,17 @@ from demo.provider import ACCOUNT, TOKEN, DemoProvider
 from demo.receiver import WebhookReceiver, create_destinations
 from demo.staff import PASSWORD, create_staff, sign_ins
 
-# The indexer: a round sweeps a page, and the demo has a few.
+# Limits of the indexer's rounds (each sweeps a page, and the demo has few), and of waiting for workers to end.
 ROUNDS, END_SECONDS = 100, 2.0
 
 
 class Command(ConsoleCommand):
-    """A DynamoDB with all tables and realistic data, a sign-in for each role, and the console over plain http."""
+    """A DynamoDB with all tables and realistic data, a sign-in for each role, and the console over plain HTTP."""
 
     help = "Run the console on 127.0.0.1 with a DynamoDB of its own and realistic data."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Port of the console (0 picks a free one), JSON output, and where data is kept."""
+        """Add the port, JSON output, and where to store data."""
         parser.add_argument("--port", type=int, default=8000, help="port of the console; 0 picks a free one (8000)")
         parser.add_argument("--json", action="store_true", help="print addresses and sign-ins as one line of JSON")
         parser.add_argument(
@@ -53,13 +53,13 @@ class Command(ConsoleCommand):
         parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the data in DIR; needs --dynamodb-local")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start, fill, print, serve until interrupted."""
+        """Start the services, write the data, print the sign-ins, and serve until interrupted."""
         folder: Path | None = options["keep"]
         if folder and not options["dynamodb_local"]:
             raise CommandError("The embedded DynamoDB keeps nothing. To keep data, add --dynamodb-local.")
         kept = Kept(folder) if folder else None
         if options["dynamodb_local"]:
-            # It is a process of its own, and is to end with this one.
+            # DynamoDB Local is a separate process, which must end with this one.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         with (
             _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, embedded),
@@ -72,7 +72,7 @@ class Command(ConsoleCommand):
                 slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
                 self.stderr.write(f"Starting the demo…{slow}")
             with budget(None):
-                # Without its table Insight counts nothing: that would take as long as all else that comes first.
+                # Without its table, Insight counts nothing yet: counting would take as long as the rest of the start.
                 create_tables(but="INSIGHT")
                 if kept is None or not kept.is_filled:
                     _fill()
@@ -92,7 +92,7 @@ class Command(ConsoleCommand):
                 stop_workers()
 
     def _announce(self, url: str, *, as_json: bool, kept: Path | None) -> None:
-        """Say where everything is, then begin what can wait."""
+        """Print where everything is, then start counting for Insight in the background."""
         settings.CONSOLE_URL = url
         told = {
             "url": url,
@@ -133,10 +133,10 @@ def _text(told: dict[str, Any], kept: Path | None) -> str:
 
 
 class Kept:
-    """A folder that keeps a demo's data and the secret key, under which parts of it are sealed."""
+    """A folder with a demo's data, and with the secret key that parts of the data are sealed with."""
 
     def __init__(self, folder: Path) -> None:
-        """Take over the key of an earlier demo in the folder, if there was one. Raises `CommandError`."""
+        """Use the secret key of an earlier demo in the folder, if there is one. Raises `CommandError`."""
         self._file = folder / "demo.json"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ class Kept:
             raise CommandError(f"{folder} cannot be used to keep the demo’s data: {error}") from error
 
     def note_filled(self) -> None:
-        """Everything is written, and need not be again."""
+        """Mark the folder as filled, so that the data is not written again."""
         if not self.is_filled:
             self._file.touch(mode=0o600)
             self._file.write_text(json.dumps({"secret_key": settings.SECRET_KEY}))
@@ -159,7 +159,7 @@ class Kept:
 
 @contextmanager
 def _services(local: bool, folder: Path | None) -> Iterator[tuple[str, str]]:
-    """A running DynamoDB and SQS; their endpoints. Raises `CommandError` where they cannot run here."""
+    """Run DynamoDB and SQS, and yield their endpoints. Raises `CommandError` if they cannot run here."""
     with ExitStack() as running:
         try:
             embedded = running.enter_context(EmbeddedDynamoDB())
@@ -173,7 +173,7 @@ def _services(local: bool, folder: Path | None) -> Iterator[tuple[str, str]]:
 
 def _fill() -> None:
     try:
-        # Before the trails are long: moto copies the tables of every transaction.
+        # Create staff first, while tables are small: moto copies the tables of every transaction.
         create_staff()
         fill_tables(clock.now())
         fill_queue(clock.now())
@@ -183,14 +183,14 @@ def _fill() -> None:
 
 
 def _start_workers(provider: DemoProvider) -> Callable[[], None]:
-    """Fill the index of the queue, then let all work and the customers run in threads; returns what ends them."""
+    """Fill the index of the queue, then run workers and customers in threads. Return the function that stops them."""
     ended = threading.Event()
     indexer = Worker(wait=ended.wait)
     for _ in range(ROUNDS):
         indexer.cycle()
         if read_health().is_reliable:
             break
-    # Making the demo's staff has asked for the index already, when it was not there.
+    # Creating the demo's staff has cached results from before the index was filled.
     forget_everything()
     create_tables()
     presence.forget()
@@ -202,7 +202,7 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
 
     def stop() -> None:
         ended.set()
-        # These give back their leases; the others may end anywhere.
+        # These release their leases; the others can be stopped at any point.
         for name in ("the indexer", "the receiver of the stage table"):
             threads[name].join(END_SECONDS)
 
@@ -210,20 +210,20 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
 
 
 def _count() -> None:
-    """Count what is there, for Insight, while people look around."""
+    """Count the existing conversations for Insight, in the background."""
     for _ in rebuild_conversations():
         continue
 
 
 def _serve(port: int, ready: Callable[[str], None]) -> None:
-    """Serve the console on 127.0.0.1 until interrupted; `ready` is told the address once the port is bound."""
+    """Serve the console on 127.0.0.1 until interrupted. Call `ready` with the URL once the port is bound."""
     from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
     from console.wsgi import application
 
     class QuietHandler(WSGIRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it so
-            """No access log: the terminal is for the sign-ins."""
+            """Do nothing: the terminal is for the sign-ins."""
 
     server = ThreadedWSGIServer(("127.0.0.1", port), QuietHandler)
     server.set_app(application)

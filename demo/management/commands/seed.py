@@ -1,4 +1,4 @@
-"""`manage.py seed`: the demo's data in a DynamoDB that others run, for compose.yaml."""
+"""`manage.py seed`: write the demo's data to a DynamoDB that is already running, for compose.yaml."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ from demo.items import create_tables, fill_tables
 from demo.platform import fill_queue
 from demo.staff import SIGN_INS, create_staff
 
-# Written last: with it, everything is there. No page reads it.
+# Written last, to mark that everything was written. No page reads it.
 MARK = {"pk": {"S": "DEMO"}, "sk": {"S": "SEEDED"}}
 
 
 class Command(ConsoleCommand):
-    """Makes what is not there, and fills it once: what people have changed since stays."""
+    """Create the missing tables and fill them once; later changes by people are kept."""
 
     help = "Create all tables and fill them with the demo's accounts and data, once; needs the queues of the platform."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create, fill, print the sign-ins. Raises `CommandError` where an earlier run did not end."""
+        """Create and fill the tables, and print the sign-ins. Raises `CommandError` after a run that did not finish."""
         if not is_local_endpoint(settings.DYNAMODB_ENDPOINT) or not is_local_endpoint(settings.SQS_ENDPOINT):
             raise CommandError("The demo's people are made up. Set DYNAMODB_ENDPOINT and SQS_ENDPOINT, away from AWS.")
         try:

@@ -297,7 +297,8 @@ TOPICS = (
             "factor, and see and end your sessions. Hover over a time for the exact UTC.",
             (
                 "These are recorded with your name: changes, transcripts you open, what you reveal and export, "
-                "signing in, and what you were refused. What you type into a search is never in an address or a log."
+                "signing in, and what you were refused. The console never puts what you type into a search in an "
+                "address or a log."
             ),
             "You only see companies and tenants in your scope.",
         ),

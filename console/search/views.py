@@ -32,7 +32,7 @@ class SearchForm(forms.Form):
     typed = KeyField(
         label="Search",
         most=MAX_LENGTH,
-        help_text="A phone number, an email address, any id or key. It is never in an address or a log.",
+        help_text="A phone number, an email address, any id or key. The console never puts it in an address or a log.",
         error_messages={"required": "Enter what you are looking for."},
     )
 

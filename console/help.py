@@ -39,9 +39,9 @@ TOPICS = (
         "queue",
         "The queue",
         (
-            "The queue lists who waits for a human, urgent ones first and then the longest wait, with the reason. "
-            "The other tabs show what needs attention, what you hold, and what colleagues hold. An open "
-            "queue updates itself.",
+            "The queue lists the customers who are waiting for a human, urgent ones first and then the longest wait, "
+            "each with the reason. The other tabs show what needs attention, what you hold and what colleagues hold. "
+            "An open queue updates itself.",
             (
                 "Only one person can take a conversation. If a colleague takes it before you, the console tells you "
                 "who. The customer's waiting time continues until you hand back. Release returns the conversation to "
@@ -53,12 +53,12 @@ TOPICS = (
                 "with the AI."
             ),
             (
-                "Select rows with their checkboxes, or with x, to take, release, leave or assign them together. What a "
-                "colleague changed first stays as it is, and you are told."
+                "Select rows with their checkboxes, or with x, to take, release, leave or assign them together. If a "
+                "colleague changed one first, it stays as it is and the console tells you."
             ),
             (
-                "Give a conversation to a colleague or a group on its page. They are told at once. For you lists what "
-                "colleagues gave you, and lets you say that you are away."
+                "Give a conversation to a colleague or a group on its page. They can see it right away. For you "
+                "lists what colleagues gave you. You can also say there that you are away."
             ),
         ),
         _P.HAND_OFF,
@@ -80,8 +80,9 @@ TOPICS = (
                 "attention show a warning when 80% is spent, and again when all of it is spent."
             ),
             (
-                "Notifications tell your own systems what happens: a webhook, an Amazon SNS topic or a mailbox. They "
-                "name no customer. Send a test to see that one arrives. What was not delivered can be sent again."
+                "Notifications tell your own systems what happens, through a webhook, an Amazon SNS topic or a "
+                "mailbox. They never name a customer. Send a test to check that one arrives. You can send "
+                "undelivered notifications again."
             ),
         ),
         _P.TEAM_LEAD,
@@ -91,8 +92,8 @@ TOPICS = (
         "saved-views",
         "Saved views",
         (
-            "Set filters on the queue or on the conversations of a company or project, and choose Save this view. Your "
-            "views stand beside the filters, and the one you look at is marked.",
+            "Set filters on the queue or on the conversations of a company or project, and choose Save this view. "
+            "Your views are beside the filters, and the current one is marked.",
             (
                 "Only you see your own views. Leads can share one with everybody who sees its company. A view of a "
                 "company outside your scope is not shown."
@@ -105,9 +106,9 @@ TOPICS = (
         "lists-export",
         "Lists as files",
         (
-            "Export on a list of conversations downloads the rows of all its pages, with the filters that are set, as "
-            "CSV or JSON Lines. The file holds what the list shows you, and never messages. Its last line says if it "
-            "stops short. Each export is recorded with its filters.",
+            "Choose Export on a list of conversations to download the rows of all its pages, filtered as you see "
+            "them, as CSV or JSON Lines. The file contains what the list shows you, never messages. Its last line "
+            "says if rows are missing. The trail records each export with its filters.",
         ),
         _P.CONVERSATION_EXPORT,
         (("Conversations", "conversations"),),
@@ -159,8 +160,8 @@ TOPICS = (
             'the customer\'s last sentence and how many messages nobody has answered. "Why is this here?" on the '
             "conversation says whether the platform, a rule, a failure or a colleague brought it to you.",
             (
-                "A rule of the project can send a customer's replies to people. If the AI can answer after all, choose "
-                "Let the AI answer: it gets the messages and goes on. Where the page says that the AI stays silent, "
+                "A project rule can send a customer's replies to people. If the AI can answer after all, choose Let "
+                "the AI answer: it gets the messages and continues. If the page says that the AI stays silent, "
                 "nothing the customer writes reaches it until you hand back."
             ),
             (
@@ -185,13 +186,14 @@ TOPICS = (
         "conversations",
         "Finding and reading conversations",
         (
-            "Search takes anything: a phone number in any format, an email address, an id or a key. Companies "
-            "and projects list their conversations, latest activity first. Filters stay in the address, so you "
-            "can bookmark them.",
+            "You can search for a phone number in any format, an email address, an id or a key. Companies "
+            "and projects list their conversations, latest activity first. Filters stay in the address, so you can "
+            "bookmark them.",
             (
-                "A transcript reads like a messenger. A dashed bubble is the system or an unknown writer. A red line "
-                "below a message says where it differs from the schema. Opening a transcript is recorded, once an "
-                "hour. The line above the messages has the totals: what the AI cost is an estimate in US dollars."
+                "A transcript looks like a chat app. A dashed bubble is from the system or an unknown sender. A red "
+                "line below a message says where it differs from the schema. The trail records that you opened a "
+                "transcript, at most once an hour. The line above the messages shows the totals. The cost of the AI "
+                "is an estimate in US dollars."
             ),
         ),
         _P.CONVERSATION_READ,
@@ -212,7 +214,8 @@ TOPICS = (
         "Bringing a tenant live",
         (
             "Start with New tenant: the first step reserves the id. Settings, first administrator, channels and "
-            "companies follow; you can leave and come back at any step. The last step writes all of it at once.",
+            "companies follow. You can leave and come back at any step. The last step saves the administrator, "
+            "channels and companies together.",
             (
                 "You can activate a tenant once its readiness list is complete. A channel belongs to one tenant; "
                 "move it to give it to another. If somebody saved settings before you, you see both versions."
@@ -253,14 +256,14 @@ TOPICS = (
         "insight",
         "Insight",
         (
-            "How conversations end, how long customers wait, what leaves the AI, what fails, and what tokens cost. "
-            "Choose company, project, channel and period, and compare. Open What this means beside a "
-            "number for its definition, and the number itself for the conversations behind it. Each chart has a table "
-            "and a CSV file. A conversation counts on the day it began, in UTC; its outcome stands after seven days "
-            "without a message.",
+            "Insight shows how conversations end, how long customers wait, what goes from the AI to people, what "
+            "fails, and what tokens cost. Choose company, project, channel and period, and compare. Open What this "
+            "means beside a number for its definition, and the number itself for the conversations behind it. Each "
+            "chart has a table and a CSV file. A conversation counts on the day it began, in UTC; its outcome is "
+            "final after 7 days without a message.",
             (
-                "Weekly summary, beside the overview of a company, is a week in short beside the week before it, and "
-                "prints on a page or two. Cost says what is spent of the company's budget this month."
+                "Weekly summary, on the overview of a company, compares a week with the week before and prints on "
+                "one or two pages. Cost shows how much of the company's budget is spent this month."
             ),
         ),
         _P.INSIGHT_READ,
@@ -268,7 +271,7 @@ TOPICS = (
     ),
     HelpTopic(
         "staff",
-        "Accounts of the staff",
+        "Staff accounts",
         (
             "Create an account, give it a role and a scope, and pass on the link that lets its owner set a "
             "password. The link is shown once. Changing the role or scope, or disabling the account, ends its "
@@ -282,9 +285,9 @@ TOPICS = (
         "system",
         "The system page",
         (
-            "Tables and indexes of this environment compared with what the schemas need, the state of the "
-            "indexer, what each store lacks, and what the last requests cost. An operator makes changes: "
-            "manage.py tables check.",
+            "The system page compares the tables and indexes of this environment with what the schemas need. It also "
+            "shows the state of the indexer, what each store lacks, and what the last requests cost. Operators make "
+            "changes on the command line: manage.py tables check.",
         ),
         _P.SYSTEM_READ,
         (("System", "system"),),
@@ -296,9 +299,9 @@ TOPICS = (
             "On your account page you can choose the time zone of all times, change your password, set up a second "
             "factor, and see and end your sessions. Hover over a time for the exact UTC.",
             (
-                "These are recorded with your name: changes, transcripts you open, what you reveal and export, "
-                "signing in, and what you were refused. The console never puts what you type into a search in an "
-                "address or a log."
+                "The trail records, with your name, what you change, which transcripts you open, what you reveal and "
+                "export, when you sign in, and what you were not allowed to do. The console never puts what you type "
+                "into a search in an address or a log."
             ),
             "You only see companies and tenants in your scope.",
         ),

@@ -49,7 +49,7 @@ _COUNTRY_CODE = re.compile(
     r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
 )
 BY_EMAIL = "An email address finds conversations by email. Find conversations over WhatsApp or SMS by phone number."
-COPY_THE_ID = "For another one, copy its whole id with the button on its page."
+COPY_THE_ID = "To find another one, copy its whole id with the button on its page."
 _PREFIX = re.compile(r"(?:whatsapp|tel|sms|mailto|smsto)\s*:\s*", re.IGNORECASE)
 _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 
@@ -233,7 +233,7 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
     read = read_page(source, staff.username, size=ITEMS_PER_ID)
     notice = ""
     if not read.items and read.thin:
-        notice = f"Looked at {read.looked_at} conversations of that project; it has more than one look-up can read."
+        notice = f"Looked at {read.looked_at} conversations of that project. It has more than one look-up can read."
     return [(item.primary_channel, item.conversation_id) for item in read.items], notice
 
 

@@ -151,7 +151,9 @@ def words_of(obstacle: Obstacle, channel: str) -> str:
         case Obstacle.LENGTH:
             longest = LONGEST.get(channel.lower(), 0)
             return (
-                f"Shorten the reply to {longest:,} characters." if longest else "Replies cannot go over this channel."
+                f"Shorten the reply to {longest:,} characters."
+                if longest
+                else "Replies cannot be sent over this channel."
             )
 
 

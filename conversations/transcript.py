@@ -157,7 +157,7 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
         # A rule asks when a message is received, which may be long after the customer wrote it.
         since = hand_off.requested_at if entry.actor == BY_RULE.name else None
         at = min(entry.at, since or entry.at)
-        return HandOffChange(at, state, "A human was asked for", detail=entry.reason)
+        return HandOffChange(at, state, "A human was requested", detail=entry.reason)
     who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
     words = _WORDS[action]
     if action is Action.HAND_OFF_ASSIGN and entry.to:
@@ -175,7 +175,7 @@ def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) ->
         detail = hand_off.reason
         if hand_off.wait_at_least:
             detail = f"{detail} (at this time or earlier: the platform records no exact time)".strip()
-        found.append(HandOffChange(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
+        found.append(HandOffChange(asked, HandOffState.WAITING, "A human was requested", detail=detail))
     if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
         who = "You" if hand_off.agent == viewer else hand_off.agent_shown
         found.append(HandOffChange(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))

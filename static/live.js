@@ -41,7 +41,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
       return;
     }
     if (response?.status === 403 || response?.status === 404) {
-      stop(`You may no longer see this ${what}.`, { href: "/", label: "Go to your start page" });
+      stop(`You can no longer see this ${what}.`, { href: "/", label: "Go to your start page" });
       return;
     }
     if (response?.status === 200) receive(await response.text(), response);

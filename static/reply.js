@@ -178,10 +178,10 @@
       } else if (fresh) {
         renew(document.adoptNode(fresh));
       } else {
-        tell("The server could not answer. Send it again: it cannot be sent twice.");
+        tell("The server could not answer. Send it again: the customer gets it only once.");
       }
     } catch {
-      tell("The server did not answer. Send it again: it cannot be sent twice.");
+      tell("The server did not answer. Send it again: the customer gets it only once.");
     } finally {
       sent.dispatchEvent(new CustomEvent("console:answered", { bubbles: true }));
     }

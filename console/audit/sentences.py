@@ -54,7 +54,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.STAFF_AVAILABLE: ("is available again", "become available again"),
     Action.STAFF_AWAY: ("is away", "be away"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
-    Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
+    Action.HAND_OFF_REASSERT: ("restored a person's decision", "restore a person's decision"),
     Action.MESSAGE_RECEIVED: ("received a message from the customer", "receive a message from the customer"),
     Action.MESSAGE_NOT_PLACED: (
         "received a message that could not be placed[: {why}]",

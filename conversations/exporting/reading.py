@@ -109,7 +109,7 @@ def _pages_of_list(listed: ConversationList, staff: Staff) -> Iterator[Rows]:
         page = read_list(listed, staff, cursor)
         if cursor and RESTARTED in page.notice:
             # An index came or went meanwhile, and with it the order.
-            raise StopsShort("The list changed its order while it was read.")
+            raise StopsShort("The order of the list changed while it was being read.")
         yield tuple(row_of(each, now) for each in page.rows)
         if not page.next:
             return

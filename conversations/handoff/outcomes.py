@@ -31,7 +31,7 @@ _DID: dict[str, str] = {
     Action.HAND_OFF_MARK_URGENT: "marked it as urgent",
     Action.HAND_OFF_MARK_NOT_URGENT: "marked it as not urgent",
     Action.HAND_OFF_LEAVE: "left it with the AI",
-    Action.HAND_OFF_REASSERT: "restored what a person had decided",
+    Action.HAND_OFF_REASSERT: "restored a person's decision",
 }
 
 

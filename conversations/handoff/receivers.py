@@ -16,13 +16,13 @@ _CANNOT = "This colleague cannot be given conversations of this company. Choose 
 def check_receiver(intent: Intent, to: str) -> None:
     """Raise `Invalid` unless `to` may be given the conversation. Raises the store's errors."""
     if not to:
-        raise Invalid("Choose who gets it.")
+        raise Invalid("Choose a colleague or a group.")
     if intent.action is HandOffAction.HAND_OVER:
         if groups.find(intent.company_id, to) is None:
             raise Invalid("This group no longer exists. Choose another one.")
         return
     if to == intent.agent_seen:
-        raise Invalid("Your colleague has it already.")
+        raise Invalid("Your colleague already has it.")
     account = accounts.find(to)
     if account is None or account.username != to or account.disabled:
         raise Invalid(_CANNOT)

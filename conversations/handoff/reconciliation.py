@@ -178,7 +178,7 @@ def _close(link: ChainLink, found: Resolution, *, is_old: bool, fenced: bool, dr
     if result and dry:
         note = "not written"
     elif result and not close(_recorded(link), result, clock.now()):
-        note = "settled by another meanwhile"
+        note = "settled by another process in the meantime"
     return Settled(link.trail, link.action_id, link.action_type, link.at, result, note)
 
 

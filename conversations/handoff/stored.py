@@ -243,7 +243,7 @@ def what_becomes_of_routing(stored: Raw, *, for_people: bool) -> str:
         return ""
     if for_people:
         return TO_PEOPLE
-    return "left as it was changed meanwhile" if is_left(stored) else "as before"
+    return "kept as changed in the meantime" if is_left(stored) else "as before"
 
 
 def routing_change(stored: Raw, *, for_people: bool) -> tuple[Raw, tuple[str, ...]]:

@@ -187,7 +187,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
     if (there := known.get(destination_id)) is not None:
         if there.values == values:
             return destination_id
-        raise Conflict("This form has added a destination already. Check the list.")
+        raise Conflict("This form has already added a destination. Check the list.")
     if len(known) >= MOST:
         raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
     item = _item(values, clock.now()) | _sealed(destination_id, (_new_secret(),), None)

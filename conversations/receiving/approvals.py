@@ -43,7 +43,7 @@ SHOWN_AT_MOST = 100
 LONGEST_NAME = 80
 # A decision unfinished after this long was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
-DECIDED = "Somebody else has already decided about this message."
+DECIDED = "Somebody else has already decided on this message."
 UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
 
 
@@ -105,7 +105,7 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         raise NotUnderstood("The first message names no company.")
     channel = next((found for each in _CHANNEL if (found := found_in(content, each).lower()) in CHANNELS), "")
     if not channel:
-        raise NotUnderstood("The first message names no channel that is known.")
+        raise NotUnderstood("The first message names no known channel.")
     if len(body.encode("utf-8", "replace")) > LONGEST_BODY:
         raise NotUnderstood("The first message is too large to be held.")
     at = clock.to_iso(received_at)

@@ -102,7 +102,7 @@ def inbound_message(content: Mapping[str, Any]) -> InboundMessage:
     if len(conversation_id.encode()) > LONGEST_KEY or len(primary_channel.encode()) > LONGEST_KEY:
         raise NotUnderstood("The conversation's key is too long.")
     if not conversation_id and not (sender and ours):
-        raise NotUnderstood("The message names no conversation, and not both its sender and our number or address.")
+        raise NotUnderstood("The message names neither a conversation nor both its sender and our number or address.")
     return InboundMessage(
         message_id=message_id,
         channel=_channel(content, sender, ours),

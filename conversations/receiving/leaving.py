@@ -52,7 +52,7 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
     if not queue_of(item):
-        raise Invalid("The queue of this conversation's channel is not configured, so the AI cannot be told.")
+        raise Invalid("The queue of this conversation's channel is not configured, so nothing can be sent to the AI.")
     is_done = last_action_of(item.raw) == intent.action_id
     noted = None if is_done else _note(intent, _again(item) if intent.asks_again else _to_people(item), item)
     try:

@@ -69,7 +69,7 @@ def by_key(conversation_id: str, primary_channel: str, sender: str) -> Conversat
 
 def _by_numbers(message: InboundMessage) -> Conversation:
     if message.channel not in _INDEXES:
-        raise NotUnderstood("The message names neither a conversation nor a channel that is known.")
+        raise NotUnderstood("The message names neither a conversation nor a known channel.")
     index_name, attribute = _INDEXES[message.channel]
     index = getattr(Conversation, index_name)
     found = {

@@ -263,7 +263,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
     except SavedReplyChanged:
         there = load(token, staff)
         if (there.name, there.text) != (name, text):
-            raise Conflict("This form has added a saved reply already. Check the list.") from None
+            raise Conflict("This form has already added a saved reply. Check the list.") from None
 
 
 def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> bool:

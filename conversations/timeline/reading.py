@@ -33,7 +33,7 @@ _MARK_LENGTH = 14
 
 NO_TRAIL = "This environment has no trail table, so hand-offs and actions are missing here."
 NO_RECORDS = "This environment has no idempotency table, so its records are missing here."
-HAND_OFFS_UNREAD = "Hand-offs that only the conversation tells could not be read. Try again in a moment."
+HAND_OFFS_UNREAD = "Hand-offs stored only in the conversation could not be read. Try again in a moment."
 RECORDS_UNREAD = "The idempotency records could not be read. Try again in a moment."
 NO_INDEX = (
     "The idempotency table has no index by conversation, so only records that the trail names are shown, beside their "
@@ -115,7 +115,7 @@ class _TimelineReader:
         page = merge(merged_from, PAGE_SIZE)
         placed, marks = self._lines(page, raw=raw, named=named)
         if page.after is not None and not placed:
-            self.notices["Nothing of these kinds yet. Continue on the next page."] = None
+            self.notices["No lines of these kinds so far. Continue on the next page."] = None
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
         after = page.after and {**page.after, **({"told": marks} if marks else {})}
         return Timeline(

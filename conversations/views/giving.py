@@ -36,7 +36,7 @@ from tenants.views.frame import ASKING, FormPage, fill_in
 _COLLEAGUE, _GROUP = "colleague:", "group:"
 _FORM = "conversations/give.html"
 _DONE = {
-    HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
+    HandOffAction.ASSIGN: "Assigned. Your colleague can see it now.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group.",
 }
 
@@ -47,7 +47,10 @@ class GiveForm(forms.Form):
     receiver = forms.ChoiceField(
         label="Who gets it",
         widget=forms.Select,
-        error_messages={"required": "Choose who gets it.", "invalid_choice": "Choose one of the listed colleagues."},
+        error_messages={
+            "required": "Choose a colleague or a group.",
+            "invalid_choice": "Choose one of the listed colleagues.",
+        },
     )
     why = forms.CharField(
         label="Why",

@@ -26,7 +26,7 @@ from conversations.receiving.leaving import leave_to_ai
 from conversations.services import load_conversation
 
 _DONE = {
-    HandOffAction.REQUEST: "A human was asked for.",
+    HandOffAction.REQUEST: "You asked for a human.",
     HandOffAction.TAKE_OVER: "You took over. The conversation is yours until you hand it back or release it.",
     HandOffAction.TAKE: "You have this conversation.",
     HandOffAction.TAKE_FROM_COLLEAGUE: "You have this conversation now.",
@@ -37,7 +37,7 @@ _DONE = {
     HandOffAction.MARK_URGENT: "Marked as urgent.",
     HandOffAction.MARK_NOT_URGENT: "No longer urgent.",
     HandOffAction.LEAVE: "Left with the AI. It comes back if something changes.",
-    HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
+    HandOffAction.ASSIGN: "Assigned. Your colleague can see it now.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
 _ROUTING_LEFT = "In the meantime, somebody else changed where this customer's messages go. Their change was kept."

@@ -70,7 +70,7 @@ def decide(request: StaffRequest, ref: str) -> HttpResponse:
             messages.success(request, "Approved. The message is on its way.")
         else:
             company_id = approvals.reject(ref, request.staff, request.POST.get("reason", ""))
-            messages.success(request, "Rejected. The message is not sent.")
+            messages.success(request, "Rejected. The message will not be sent.")
         counting.forget(company_id)
     except FAILURES as failure:
         messages.error(request, str(failure))

@@ -218,8 +218,8 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     if page.incomplete:
         listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
         parts.append(
-            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so "
-            "somebody waiting there may not be listed."
+            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so some "
+            "people waiting there may not be listed."
         )
     if page.thin:
         found = len(page.entries)
@@ -233,9 +233,9 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
 # Headings for none, one and several conversations in a tab.
 _HEADINGS = {
     WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
-    MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
+    MINE: ("You hold no conversations", "You hold 1 conversation", "You hold {} conversations"),
     COLLEAGUES: (
-        "Colleagues hold no conversation",
+        "Colleagues hold no conversations",
         "Colleagues hold 1 conversation",
         "Colleagues hold {} conversations",
     ),

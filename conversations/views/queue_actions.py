@@ -55,5 +55,5 @@ def release_mine(request: StaffRequest) -> HttpResponse:
             request, f"{where} not searched to the end. Release anything else you hold there from its conversation."
         )
     elif not released and not failed:
-        messages.info(request, "You hold no conversation.")
+        messages.info(request, "You hold no conversations.")
     return redirect("queue")

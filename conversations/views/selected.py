@@ -43,8 +43,8 @@ _DONE = {
 }
 _GIVEN = {
     HandOffAction.ASSIGN: (
-        "Assigned 1 conversation. Your colleague has been told.",
-        "Assigned {} conversations. Your colleague has been told.",
+        "Assigned 1 conversation. Your colleague can see it now.",
+        "Assigned {} conversations. Your colleague can see it now.",
     ),
     HandOffAction.HAND_OVER: (
         "Handed over 1 conversation. It waits for the group, and the waiting time continues.",

@@ -36,7 +36,7 @@ from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
-UNKNOWN = "The console does not know whether it was cleared. Send it again. It cannot be cleared twice."
+UNKNOWN = "The console does not know whether it was cleared. Send it again to be sure. It will not be cleared twice."
 BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
 
 

@@ -23,7 +23,7 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
     lead.get_by_label("Who gets it").select_option(label="Amira Haddad")
     lead.get_by_label("Why").fill("Knows the candidate")
     lead.get_by_label("Why").press("Enter")
-    expect(lead.get_by_text("Assigned. Your colleague has been told.")).to_be_visible()
+    expect(lead.get_by_text("Assigned. Your colleague can see it now.")).to_be_visible()
     expect(lead.locator("#hand-off .state")).to_have_text("Amira Haddad has this conversation")
     told = agent.locator("#told")
     expect(told).to_contain_text("Ada Lindqvist gave you this conversation: Knows the candidate", timeout=WITHIN_MS)

@@ -164,7 +164,7 @@ def test_a_lead_assigns_two_and_the_colleague_is_told_once(open_page, asked):
     lead.get_by_label("Who gets them").select_option(label="Amira Haddad")
     lead.get_by_label("Why").fill("You know this client")
     lead.get_by_role("button", name="Give conversations").click()
-    expect(lead.get_by_text("Assigned 2 conversations. Your colleague has been told.")).to_be_visible()
+    expect(lead.get_by_text("Assigned 2 conversations. Your colleague can see it now.")).to_be_visible()
     told = agent.locator("#told")
     expect(told).to_contain_text("Ada Lindqvist gave you 2 conversations: You know this client", timeout=WITHIN_MS)
     everything = agent.request.get(urljoin(agent.url, "/told/")).text()

@@ -292,9 +292,9 @@ def test_the_hand_off_is_told_between_the_messages(store):
         hand_off_to_human_reason="User requested agent",
     )
     text = signed_in(member()).get(url_of(item)).content.decode()
-    assert 'Why is this here? <span dir="auto">A human was asked for.</span>' in text
+    assert 'Why is this here? <span dir="auto">A human was requested.</span>' in text
     talk = text[text.index('id="talk"') :]
-    order = [talk.index(words) for words in ("early", "A human was asked for", "You took over", "late answer")]
+    order = [talk.index(words) for words in ("early", "A human was requested", "You took over", "late answer")]
     assert order == sorted(order)
     assert "replied during the hand-off" in text
 

@@ -244,7 +244,7 @@ def test_a_thin_page_offers_to_search_on(store, agent, monkeypatch):
     put_conversation(store, project_id="pi-9", conversation_status="failed", updated_at="2026-01-01")
     response = agent.get(company_url(), {"status": "failed"})
     assert "Searched the newest 8 conversations: none of them matches." in text_of(response)
-    onward = link(response, "Search on")
+    onward = link(response, "Keep searching")
     assert len(rows_in(agent.get(onward))) == 1
 
 

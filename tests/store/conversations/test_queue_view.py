@@ -35,7 +35,7 @@ def test_rows_are_masked_and_longest_wait_comes_first(store):
     assert "447700900" not in text
     assert "2 people are waiting" in text
     assert "3 h 20 min" in text
-    assert "all 2 conversations looked at" in text
+    assert "all 2 conversations searched" in text
 
 
 def test_tabs_and_filters_live_in_the_url(store):
@@ -63,12 +63,12 @@ def test_tabs_and_filters_live_in_the_url(store):
     ("tab", "one", "two", "none"),
     [
         ("waiting", "1 person is waiting", "2 people are waiting", "Nobody is waiting"),
-        ("mine", "You hold 1 conversation", "You hold 2 conversations", "You hold no conversation"),
+        ("mine", "You hold 1 conversation", "You hold 2 conversations", "You hold no conversations"),
         (
             "colleagues",
             "Colleagues hold 1 conversation",
             "Colleagues hold 2 conversations",
-            "Colleagues hold no conversation",
+            "Colleagues hold no conversations",
         ),
         (
             "attention",
@@ -194,7 +194,7 @@ def test_release_all_of_mine_says_what_was_not_looked_through(store, monkeypatch
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY, "ci-000"]))
     text = html(client.post("/queue/release-mine/", follow=True))
     assert "2 companies were not searched to the end" in text
-    assert "You hold no conversation" not in text
+    assert "You hold no conversations" not in text
 
 
 def test_release_all_of_mine_says_where_the_reads_ended_early(store, monkeypatch):

@@ -337,7 +337,7 @@ def test_a_colleague_gets_all_that_is_selected_and_is_told_once(store, team):
     assert "Give 2 conversations to a colleague" in asked
     assert asked.count("***-***-20") == 2
     text = html(give(team, chosen[:2], "colleague:ben"))
-    assert "Assigned 2 conversations. Your colleague has been told." in text
+    assert "Assigned 2 conversations. Your colleague can see it now." in text
     assert sorted(stored(store, key)["hand_off_agent"] for key in keys) == ["ben", "ben", "tom"]
     reasons = [json.loads(each["action_payload_redacted"])["reason"] for each in entries(store, "assign")]
     assert reasons == ["holidays", "holidays"]

@@ -188,7 +188,7 @@ def test_a_hand_off_that_only_the_item_tells_is_told(store):
         store, hand_off_to_human=True, hand_off_requested_at=ago(5), hand_off_to_human_reason=f"angry, {PHONE}"
     )
     lines = whole(item, as_staff(member()), (LineKind.HAND_OFF,))
-    assert [(line.words, line.text) for line in lines] == [("A human was asked for", "angry, ***-***-0999")]
+    assert [(line.words, line.text) for line in lines] == [("A human was requested", "angry, ***-***-0999")]
     store.put("AUDIT", entry(item, 5, "hand_off.request"))
     assert len(whole(item, as_staff(member()), (LineKind.HAND_OFF,))) == 1
 
@@ -235,7 +235,7 @@ def test_a_filter_goes_on_over_pages(store, item):
 def test_an_empty_page_that_is_not_the_last_says_so(store, item):
     store.put_all("AUDIT", [entry(item, n / 100) for n in range(1, 250)])
     text = signed_in(member()).get(url_of(item, "timeline/?kind=hand-off")).content.decode()
-    assert "Nothing of these kinds yet" in text
+    assert "No lines of these kinds so far" in text
     assert "Nothing here" not in text
 
 

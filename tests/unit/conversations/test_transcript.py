@@ -148,7 +148,7 @@ def test_hand_offs_stand_between_the_messages_in_order_of_time():
     story = story_of(reversed(cycle()), WITH_AI, "amira.haddad")
     shown = transcript(messages(minutes(0), minutes(40), minutes(100)), story, AGENT)
     assert outline(shown)[1:] == [
-        "m1", "event: A human was asked for", "event: tom.becker took over", "m2",
+        "m1", "event: A human was requested", "event: tom.becker took over", "m2",
         "event: tom.becker released it: waiting for a human again", "event: You took over",
         "event: You handed back to the AI", "m3",
     ]  # fmt: skip
@@ -192,7 +192,7 @@ def test_only_the_ai_is_marked():
 def test_without_entries_the_item_itself_tells():
     story = story_of([], TAKEN, "x")
     assert [(event.at, event.state, event.text) for event in story.events] == [
-        (minutes(10), WAITING, "A human was asked for"),
+        (minutes(10), WAITING, "A human was requested"),
         (minutes(30), HELD, "tom.becker took over"),
     ]
     assert [story.during(minutes(20)), story.during(minutes(31))] == ["waiting", "held"]
@@ -206,7 +206,7 @@ def test_the_item_adds_nothing_that_the_trail_tells_already():
 def test_a_rule_asked_when_the_customer_wrote_and_not_when_the_message_was_received():
     entries = [entry("request", minutes(24), "rule", is_staff=False), entry("take", minutes(30))]
     assert [(event.at, event.text) for event in story_of(entries, TAKEN, "x").events] == [
-        (minutes(10), "A human was asked for"),
+        (minutes(10), "A human was requested"),
         (minutes(30), "tom.becker took over"),
     ]
     again = [*entries, entry("hand_back", minutes(40)), entry("request", minutes(55), "rule", is_staff=False)]

@@ -124,7 +124,7 @@ def test_what_somebody_else_changed_meanwhile_is_left_and_said(store, routing, t
     assert outcome.routing_left
     assert switch(store) == theirs
     assert BEFORE not in stored(store)
-    assert "left as it was changed meanwhile" in trail(store)[-1]["action_payload_redacted"]
+    assert "kept as changed in the meantime" in trail(store)[-1]["action_payload_redacted"]
 
 
 def test_who_takes_it_then_gets_the_messages_all_the_same(store, routing):

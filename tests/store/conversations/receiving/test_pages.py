@@ -119,7 +119,7 @@ def test_the_page_says_why_a_conversation_is_here_and_where_messages_go(store):
     [
         ({"conversation_status": "failed_to_process_ai"}, "The platform could not answer: failed to process ai."),
         ({"conversation_status": "failed_unknown", "failure_reason": "the model timed out"}, "the model timed out."),
-        ({}, "A human was asked for."),
+        ({}, "A human was requested."),
     ],
 )
 def test_why_it_is_here_for_other_reasons(store, changes, why):
@@ -265,7 +265,7 @@ def test_approving_sends_the_same_bytes_once(store, held):
     assert "Nothing to approve" in page
     assert held == [("https://sqs.invalid/whatsapp", first_message())]
     page = text_of(client.post(approve, {"decision": "approve"}, follow=True))
-    assert "Somebody else has already decided about this message." in page
+    assert "Somebody else has already decided on this message." in page
     assert len(held) == 1
 
 
@@ -276,7 +276,7 @@ def test_rejecting_needs_a_reason_and_sends_nothing(store, held):
     assert "Say why you are rejecting it." in page
     assert "1 first message to approve" in page
     page = text_of(client.post(reject, {"decision": "reject", "reason": "wrong number"}, follow=True))
-    assert "Rejected. The message is not sent." in page
+    assert "Rejected. The message will not be sent." in page
     assert held == []
     [entry] = [each for each in store.all("AUDIT") if each["action_type"] == "initial.reject"]
     assert "wrong number" in entry["action_payload_redacted"]

@@ -241,7 +241,7 @@ def test_more_than_thirty_a_minute_are_refused(store, outbox, settings):
         ({"comms_consent": False}, "not agreed"),
         ({"allowed_channels": ["email"]}, "does not allow"),
         ({"channel_config": {}}, "credentials"),
-        ({"recipient_tel": "07700 900123", "primary_channel": CHANNEL, "channel_method": "fax"}, "cannot go over"),
+        ({"recipient_tel": "07700 900123", "primary_channel": CHANNEL, "channel_method": "fax"}, "cannot be sent over"),
     ],
 )
 def test_what_may_not_go_is_refused_before_anything_is_written(store, outbox, provider, changes, words):

@@ -225,7 +225,7 @@ def test_where_nothing_can_be_read_the_text_is_there_to_be_sent_again(store, cli
     assert answer.status_code == 503
     text = html.unescape(answer.content.decode())
     assert TEXT in text
-    assert "It cannot be sent twice." in text
+    assert "The customer gets it only once." in text
     assert token_in(box_in(text)) == token
 
 

@@ -229,7 +229,7 @@ def tone(action: str, outcome: str) -> str:
 
 
 def _unnamed(action: str) -> str:
-    return action.replace("_", " ").replace(".", ": ").strip() or "did something unnamed"
+    return action.replace("_", " ").replace(".", ": ").strip() or "did something that the entry does not name"
 
 
 def _capital(words: str) -> str:

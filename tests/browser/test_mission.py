@@ -99,7 +99,7 @@ def test_an_auditor_finds_what_was_done_and_who_looked_and_sees_nothing_personal
     page.goto("/audit/?action=hand_off.take")
     page.locator("[data-open]").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("took it from the queue")
-    page.get_by_role("link", name="Everything with this key").click()
+    page.get_by_role("link", name="All entries with this key").click()
     expect(page.locator("[data-open]").first).to_be_visible()
     page.goto("/audit/looks/people/amira/")
     expect(page.get_by_text(re.compile("opened|revealed")).first).to_be_visible()

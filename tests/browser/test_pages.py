@@ -103,7 +103,7 @@ PAGES = [
     ("auditor", "audit-filtered", "/audit/?group=hand-off&result=conflict&actor=amira", [], "Audit"),
     ("auditor", "audit-error", "/audit/?since=2026-05-02&until=2026-05-01&action=nonsense", [], "Audit"),
     ("auditor", "audit-nothing", "/audit/?actor=nobody.here", [], "Audit"),
-    ("auditor", "audit-same-key", "/audit/?action=hand_off.take", [OPEN, "text=Everything with this key"], "Audit"),
+    ("auditor", "audit-same-key", "/audit/?action=hand_off.take", [OPEN, "text=All entries with this key"], "Audit"),
     ("auditor", "audit-find", "/audit/find/", [], "One conversation or key"),
     ("auditor", "audit-entry", "/audit/?action=hand_off.take", [OPEN], "took it from the queue"),
     ("auditor", "audit-entry-changes", "/audit/?action=staff.changed", [OPEN], "changed the account"),

@@ -103,7 +103,7 @@ class Chain:
         sealed, number = _SEAL.fullmatch(line), _NUMBER.match(line)
         if sealed is None or number is None:
             self.lines += 1
-            return "this is not a line of an archive"
+            return "this line is not from an archive"
         said, expected = int(number[1]), self.lines + 1
         value = sealed["value"].decode()
         is_whole = hmac.compare_digest(self._next(sealed["body"]), value)

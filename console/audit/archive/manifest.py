@@ -111,9 +111,9 @@ def read_manifest(stored: bytes) -> Manifest:
     if manifest.header.format != FORMAT:
         raise NoManifest("it has another format")
     if not _CHAIN.fullmatch(manifest.head) or not all(map(_is_possible, files)):
-        raise NoManifest("it lists something that no archive has")
+        raise NoManifest("it lists a file or a head that no archive can have")
     if manifest.written() != stored:
-        raise NoManifest("it is not in the form that an export writes")
+        raise NoManifest("it is not in the format that an export writes")
     return manifest
 
 

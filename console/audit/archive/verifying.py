@@ -119,7 +119,7 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: ArchiveR
                 if broken := chain.check(line):
                     report.find(record.name, number, broken)
     except (OSError, EOFError, zlib.error):
-        report.find(record.name, number, "what follows cannot be unpacked: cut off, or damaged")
+        report.find(record.name, number, "the rest cannot be unpacked: it is cut off or damaged")
     while file.read(1 << 20):
         pass
     if len(report.findings) == known:
@@ -168,5 +168,5 @@ def _without_entry(manifest: Manifest, report: ArchiveReport) -> None:
         return
     report.notes.append(
         f"Not compared with the trail, which keeps entries for {settings.AUDIT_RETENTION_DAYS} days only: compare the "
-        "head with the one that was noted (--head)."
+        "head with the one you noted (--head)."
     )

@@ -30,7 +30,7 @@ _KIND, _TRAIL = "about", "trail"
 # Keeps a number or address typed here by mistake out of the URL, in browsers that check patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A person's name or username, or a service's name"}
 _COMPANY = {"list": "companies", "pattern": r"(?!\+?[0-9 .\-\(\)]{7,}$)[^@]*", "title": "A company's name or id"}
-_TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, with spaces between"}
+_TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, separated by spaces"}
 _RESULTS = {
     "": "Any",
     Result.SUCCESS: "success",
@@ -100,13 +100,13 @@ class ReviewForm(DaysForm):
         required=False,
         max_length=500,
         label="Other types",
-        help_text="As services write them, with spaces between",
+        help_text="As services write them, separated by spaces",
         widget=forms.TextInput(attrs={**PLAIN_TEXT, **_TYPES}),
     )
     actor = forms.CharField(
         required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_ACTOR})
     )
-    nobody = forms.BooleanField(required=False, label="Only the middleware, which names nobody")
+    nobody = forms.BooleanField(required=False, label="Only middleware entries, which name nobody")
     result = forms.ChoiceField(
         required=False,
         choices=list(_RESULTS.items()),

@@ -46,7 +46,7 @@ class Command(ConsoleCommand):
         )
         check = commands.add_parser("verify", help="find every changed, dropped, added or moved line and file")
         check.add_argument("archive", metavar="FROM", help="a directory, or s3://bucket/prefix")
-        check.add_argument("--head", default="", help="the head that the export printed, if it was noted")
+        check.add_argument("--head", default="", help="the head that the export printed, if you noted it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one subcommand; report an error in one line, with exit status 1."""
@@ -68,9 +68,8 @@ class Command(ConsoleCommand):
 
             manifest = export(place, days, options["segments"], options["units"], progress)
         self.stdout.write(
-            f"{_entries(manifest.lines)} from {days.first} to {days.last} (UTC) in {_files(manifest)}.\n"
-            f"head {manifest.head}\n"
-            "The head is in the trail of the system. Note it elsewhere too: the trail's entry expires."
+            f"{_entries(manifest.lines)} from {days.first} to {days.last} (UTC) in {_files(manifest)}.\nhead "
+            f"{manifest.head}\nThe head is in the system trail. Note it elsewhere too: the trail's entry expires."
         )
 
     def _verify(self, options: dict[str, Any]) -> None:

@@ -141,8 +141,8 @@ def test_it_leads_to_trail_conversation_and_what_has_the_same_key(store, reviewe
     }
     assert links["Open the trail"] == f"/audit/trails/{seal('trail', ID)}/"
     assert reviewer.get(links["Open the conversation"]).status_code == 302
-    assert links["Everything with this key"] == f"/audit/?about={About(KEY, IDEMPOTENCY_KEY, ID).sealed}"
-    assert "took it from the queue" in shown(reviewer, links["Everything with this key"])
+    assert links["All entries with this key"] == f"/audit/?about={About(KEY, IDEMPOTENCY_KEY, ID).sealed}"
+    assert "took it from the queue" in shown(reviewer, links["All entries with this key"])
     assert not any(PHONE in url for url in links.values())
     for url in ("?action=hand_off.take", "?actor=amira.haddad", f"?company={COMPANY}"):
         assert f'href="/audit/{url}"' in text
@@ -182,7 +182,7 @@ def test_a_key_whose_trail_is_known_is_found_within_the_scope_only(store):
 def test_who_does_not_review_gets_no_links_to_the_review(store):
     text = shown(signed_in(member()), put(store, idempotency_key=IDEMPOTENCY_KEY))
     assert "/audit/?" not in text
-    assert "Everything with this key" not in text
+    assert "All entries with this key" not in text
 
 
 def test_the_action_before_is_linked_while_it_is_there(store, reviewer):

@@ -419,7 +419,7 @@ def test_what_is_typed_leads_to_its_review_sealed_with_the_filters_kept(store, r
     assert answer.status_code == 302
     assert answer["Location"] == f"{AUDIT}?result=success&about={About(what, value).sealed}"
     shown = text_of(reviewer, answer["Location"])
-    assert ("With one idempotency key" if what == KEY else "Of one conversation") in shown
+    assert ("Entries with one idempotency key" if what == KEY else "Entries of one conversation") in shown
     assert "***-***-0123" in shown
     assert PHONE not in shown
     assert PHONE not in answer["Location"]
@@ -505,7 +505,7 @@ def test_without_the_index_it_says_so_and_leads_to_single_trails(store, reviewer
     assert plan.TRAIL_BY_TRAIL in shown
     assert "One trail at a time" in shown
     assert shown.count('class="form about"') == 1
-    assert "Trail of the system" in shown
+    assert "System trail" in shown
     assert plain(sentences(reviewer, f"{AUDIT}?about={About(CONVERSATION, ID).sealed}")) == ["Routed"]
 
 
@@ -547,5 +547,5 @@ def test_who_does_not_review_keeps_the_overview_of_their_own(lively):
 
 
 def test_the_systems_trail_is_for_those_who_see_everything(store, limited, reviewer):
-    assert "Trail of the system" in text_of(reviewer)
-    assert "Trail of the system" not in text_of(limited)
+    assert "System trail" in text_of(reviewer)
+    assert "System trail" not in text_of(limited)

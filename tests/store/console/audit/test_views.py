@@ -63,8 +63,8 @@ def test_out_of_scope_is_nothing_and_another_role_is_refused(store):
 def test_the_overview_shows_ones_own_trail(store):
     text = signed_in(member()).get("/audit/").content.decode()
     assert "Amira Haddad signed in" in text
-    assert "Trail of the system" not in text
-    assert "Trail of the system" in signed_in(admin()).get("/audit/").content.decode()
+    assert "System trail" not in text
+    assert "System trail" in signed_in(admin()).get("/audit/").content.decode()
 
 
 def test_the_overview_offers_conversations_only_to_those_who_may_read_them(store):

@@ -141,7 +141,7 @@ def test_findings_name_file_and_line():
         f"{FILES[0]}, line 3: entry 2 is where entry 3 should be: it was moved or repeated"
     )
     assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]]))[0] == (
-        f"{FILES[0]}, line 2: this is not a line of an archive"
+        f"{FILES[0]}, line 2: this line is not from an archive"
     )
     assert words({name: content for name, content in files.items() if name != FILES[1]}) == [f"{FILES[1]}: missing"]
     assert words(files | {"extra": b""}) == ["extra: not part of this archive"]

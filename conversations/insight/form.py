@@ -87,7 +87,7 @@ class InsightForm(DaysForm):
         today = clock.now().date()
         since, until = self.cleaned_data.get("since"), min(self.cleaned_data.get("until") or today, today)
         if since and since > today:
-            self.add_error("since", "Nothing is counted yet of a day in the future.")
+            self.add_error("since", "Choose a day that is not in the future.")
         elif since and (until - since).days >= MOST_DAYS:
             self.add_error("since", f"A period can be at most {MOST_DAYS} days.")
 

@@ -196,7 +196,7 @@ _SAY_NOTHING = frozenset({UNKNOWN, OTHER, "failed"})
 def _sentences(summary: WeeklySummary) -> Iterator[str]:
     of, listed = summary.figures, {each.slug: each.listed for each in summary.sections}
     if not of["conversations"].value:
-        yield f"No conversation began in this week. In the week before it was {of['conversations'].text_before}."
+        yield f"No conversations began this week (the week before: {of['conversations'].text_before})."
     else:
         yield f"{_count(of['conversations'], 'conversation')} began{_before(of['conversations'])}."
     if of["ai_percent"].value is not None:

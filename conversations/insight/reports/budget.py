@@ -15,8 +15,8 @@ def budget_figures(cost: MonthCost) -> Sequence[Figure]:
             "Spent this month",
             cost.spent,
             "money",
-            f"What the tokens of conversations cost in {month} (UTC) so far, whatever the filters: {cost.percent}% of "
-            "the budget. Tokens without a known price are left out.",
+            f"The cost of conversation tokens in {month} (UTC) so far: {cost.percent}% of the budget. The filters do "
+            "not apply. Tokens without a known price are not included.",
         ),
         Figure("Budget", cost.amount, "money", "What the company plans to spend in each calendar month (UTC)."),
         Figure(

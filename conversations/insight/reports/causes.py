@@ -38,8 +38,8 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
         _by_confidence(
             "reasons",
             "Why a person was asked for",
-            "The first request of a conversation, by what its reason is about. Codes of services that tell none of "
-            "these stand as they are.",
+            "The first request in each conversation, grouped by its reason. Service codes that fit no group are "
+            "shown as they are.",
             "Reason",
             found,
             "reason",
@@ -47,8 +47,7 @@ def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
         _by_confidence(
             "intents",
             "Intents handed to people",
-            "What the customer wanted, as the middleware last understood it. Only conversations that it keeps a "
-            "state of.",
+            "What the customer wanted, as the middleware last understood it. Only conversations whose state it keeps.",
             "Intent",
             found,
             "intent",
@@ -74,7 +73,7 @@ def _by_confidence(
         }
     columns = tuple(ChartColumn(f"Confidence {band}") for band in bands)
     chart = Chart(chart_id, caption, "stacked", "count", columns, tuple(rows), category=category)
-    return ChartPanel(chart, f"{means} By the confidence of the middleware’s last routing, from 0 to 1.", links)
+    return ChartPanel(chart, f"{means} Grouped by the confidence of the middleware’s last routing, from 0 to 1.", links)
 
 
 def failures(numbers: Numbers, query: InsightQuery) -> Report:

@@ -21,7 +21,7 @@ EPISODE_MEANS = (
 _OUTCOME_MEANS = {
     Outcome.AI: "the AI answered, or the conversation is done, and no person answered or handed it back",
     Outcome.PERSON: "a person answered, or took it and handed it back, and the customer did not write again",
-    Outcome.WITH_PEOPLE: "a person has it or is wanted now",
+    Outcome.WITH_PEOPLE: "a person has it, or it is waiting for one",
     Outcome.UNANSWERED: "the customer wrote last, nobody answered, and its status does not say that it is done",
     Outcome.FAILED: "the platform’s status says that it failed",
     Outcome.NO_REPLY: "the customer has not written at all",

@@ -37,7 +37,7 @@ def milliseconds(name: str, numbers: TopicNumbers, part: float) -> Figure:
         name,
         None if found is None else found / 1000,
         "seconds",
-        "How long the platform says that the AI took for one answer. Accurate to within 7%.",
+        "How long the AI took for one answer, according to the platform. Accurate to within 7%.",
         None,
         None if before is None else before / 1000,
         numbers.before is not None,
@@ -109,7 +109,7 @@ def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:
         "Hand-off rate",
         share(numbers.amount("people"), numbers.amount("wrote")),
         "percent",
-        "Share of the conversations in which a person was asked for or took over, of those and all others in which the "
+        "Conversations in which a person was asked for or took over, as a share of those and all others in which the "
         "customer wrote.",
         NumberLink(topic, ("people",)) if numbers.amount("people") else None,
         share(numbers.amount_before("people"), numbers.amount_before("wrote")),

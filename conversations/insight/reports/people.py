@@ -54,5 +54,5 @@ def people(numbers: Numbers, query: InsightQuery) -> Report:
         rows.append(ChartRow("Others, and former colleagues", counts))
     columns = tuple(ChartColumn(each) for each in ("Taken", "Answers", "Handed back"))
     chart = Chart("people", "By colleague", "bars", "count", columns, tuple(rows), category="Colleague")
-    means = "What each colleague did in conversations that began in the period, in the order of names."
+    means = "What each colleague did in conversations that began in the period, in order of name."
     return Report(figures, (ChartPanel(chart, means, links),), left_out(query))

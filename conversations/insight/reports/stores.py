@@ -20,12 +20,14 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
         counted("Answers", found, Topic.FEEDBACK, ("answers",), "Messages that the assistant wrote in these threads."),
         counted("Thumbs up", found, Topic.FEEDBACK, ("feedback", "up"), "Answers rated thumbs up."),
         counted("Thumbs down", found, Topic.FEEDBACK, ("feedback", "down"), "Answers rated thumbs down."),
-        Figure("Approval", share(up, up + down), "percent", "Thumbs up, of all answers with a thumb up or down."),
+        Figure(
+            "Approval", share(up, up + down), "percent", "Answers rated thumbs up, as a share of all rated answers."
+        ),
         Figure(
             "Answers with sources",
             share(found.amount("sources", "with"), found.amount("sources", ANY)),
             "percent",
-            "Answers that say what they were made from, of all answers.",
+            "Answers that name their sources, as a share of all answers.",
             NumberLink(Topic.FEEDBACK, ("sources", "with")),
         ),
         Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
@@ -92,13 +94,13 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
             found,
             Topic.OUTCOMES,
             ("exhausted",),
-            "Sessions in which the user wrote as many messages as the quota allows, of those whose quota is known.",
+            "Sessions in which the user wrote as many messages as the quota allows, if that quota is known.",
         ),
         Figure(
             "Share of quota used up",
             share(found.amount("exhausted"), found.amount("limited")),
             "percent",
-            "Sessions that used up their quota, of those whose quota is known.",
+            "Sessions that used up their quota, as a share of those whose quota is known.",
         ),
         in_buckets(
             "Length (median)",
@@ -145,7 +147,7 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
         counted("Actions", actions, Topic.ACTIONS, ("done", ANY, ANY), "Entries of the middleware in the trail."),
         counted("Failed", actions, Topic.ACTIONS, ("failed", ANY, ANY), "Entries that say that the action failed."),
         counted("Events", events, Topic.EVENTS, ("events", ANY), "Events and actions that the middleware processed."),
-        counted("Duplicates stopped", events, Topic.EVENTS, ("again",), "Events that came again, and were stopped."),
+        counted("Duplicates stopped", events, Topic.EVENTS, ("again",), "Events that arrived again and were stopped."),
         counted("In safe mode", events, Topic.EVENTS, ("safe",), "Events that were processed while safe mode was on."),
         counted(
             "Automation off",

@@ -27,8 +27,8 @@ from conversations.insight.words import UNKNOWN
 
 _PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
 COST_MEANS = (
-    "Tokens at the price of their model on the day the conversation began, by the list prices that this console has or "
-    "its settings name. Tokens of models without a known price are left out and counted beside it."
+    "Tokens at the price of their model on the day the conversation began. Prices are the console’s own list or come "
+    "from its settings. Tokens of models without a known price are left out and counted separately."
 )
 
 
@@ -104,10 +104,10 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
             "Cost per conversation",
             spent / episodes if episodes else None,
             "money",
-            "Cost divided by the number of conversations, those without tokens among them.",
+            "Cost divided by the number of conversations, including those without tokens.",
         ),
         counted("AI’s answers", usage, Topic.USAGE, ("answers", ANY, ANY), "Messages that the AI wrote."),
-        Figure("Tokens", tokens, "count", "Tokens that the AI’s models read and wrote, as the platform noted them."),
+        Figure("Tokens", tokens, "count", "Tokens that the AI’s models read and wrote, as the platform recorded them."),
         Figure(
             "Tokens per answer",
             tokens / answers if answers else None,
@@ -118,7 +118,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
             "Tokens without a price",
             unpriced,
             "count",
-            "Tokens of models whose price is not known, or of which only a total was noted. They cost something too.",
+            "Tokens of models without a known price, or with only a total on record. They cost something too.",
         ),
     )
     panels = (
@@ -175,5 +175,5 @@ def _cost_by(
         category=category,
     )
     return ChartPanel(
-        chart, "What its conversations’ tokens cost. Where no token has a known price, there is no number.", links
+        chart, "The cost of the tokens in its conversations. There is no number if no token has a known price.", links
     )

@@ -76,7 +76,7 @@ def _waits_by_day(waits: TopicNumbers) -> ChartPanel:
         tuple(rows),
         category=step_name(waits),
     )
-    return ChartPanel(chart, "By the day the conversation began. Days without an answer have no point.")
+    return ChartPanel(chart, "By the day the conversation began. Days without an answer have no point on the chart.")
 
 
 def _asked_by_day(waits: TopicNumbers) -> ChartPanel:

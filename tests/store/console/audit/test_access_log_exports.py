@@ -174,7 +174,7 @@ def test_an_id_of_which_nothing_is_recorded_is_not_called_unseen(store):
     exported(store, clock.now())
     shown = page("ci-mistyped#1")
     assert "Nothing is recorded under this id" in shown
-    assert "Check its spelling" in shown
+    assert "Check the spelling" in shown
     assert REASSURING not in shown
     assert "looked through" not in shown
 

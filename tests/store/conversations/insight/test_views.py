@@ -148,8 +148,8 @@ def test_nobody_sees_what_lies_outside_of_their_scope(store):
 @pytest.mark.parametrize(
     ("days", "told"),
     [
-        ({"since": 1}, "Nothing is counted yet of a day in the future."),
-        ({"since": 1, "until": 20}, "Nothing is counted yet of a day in the future."),
+        ({"since": 1}, "Choose a day that is not in the future."),
+        ({"since": 1, "until": 20}, "Choose a day that is not in the future."),
         ({"since": -400}, "A period can be at most 366 days."),
         ({"since": -6, "until": 400}, ""),
         ({"since": -2, "until": -2}, ""),

@@ -198,7 +198,7 @@ def test_the_overview_of_a_company_leads_to_it(store):
 
 def test_a_week_in_which_nothing_happened(store):
     page = page_of(signed_in(admin()), f"/insight/summary/{COMPANY}/")
-    assert "No conversation began in this week. In the week before it was 0." in page
+    assert "No conversations began this week (the week before: 0)." in page
 
 
 # --- Telling it -------------------------------------------------------------------------------------------------------

@@ -320,7 +320,7 @@ def check_second_factor_at_provider(app_configs: Any, **_: Any) -> Messages:
     tells = sign_in.second_factor_amr or sign_in.second_factor_acr
     if sign_in.issuer and not tells and any(second_factor.is_required(role.value) for role in Role):
         yield checks.Warning(
-            "REQUIRE_SECOND_FACTOR does not reach accounts of the company's own sign-in.",
+            "REQUIRE_SECOND_FACTOR does not apply to accounts that use company sign-in.",
             hint="Set OIDC_SECOND_FACTOR_AMR or OIDC_SECOND_FACTOR_ACR, or require a second factor at the provider.",
             id="console.W003",
         )

@@ -23,7 +23,7 @@ ROLE_WORDS = {
     Role.AGENT: "works the queue: reads conversations, takes them over and hands them back, sees numbers and addresses",
     Role.ONBOARDING: "sets up tenants with their users and channels; sees no conversations",
     Role.AUDITOR: "reads conversations and every trail in scope, redacted, and exports them; changes nothing",
-    Role.ADMIN: "all of that, and the accounts of staff, within the scope",
+    Role.ADMIN: "does all of the above and manages staff accounts, within the scope",
 }
 # How many companies are listed as checkboxes; ids of others are typed.
 COMPANIES_OFFERED = 60
@@ -166,7 +166,7 @@ class AccountForm(forms.Form):
                 required=False,
                 label=each,
                 choices=list(_MEANT.items()),
-                help_text=f"Known here: {' and '.join(found)}." if found else "No name is known of this id.",
+                help_text=f"Known here: {' and '.join(found)}." if found else "No name is known for this id.",
                 error_messages={"invalid_choice": "Choose one of these."},
             )
 

@@ -242,7 +242,7 @@ def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> N
         raise NotApplicable("Your account has no password and no second factor here: you sign in with your company's.")
     if second_factor_on is not None and second_factor.is_on(account) != second_factor_on:
         raise NotApplicable(
-            "Your account has no second factor." if second_factor_on else "Your account has a second factor already."
+            "Your account has no second factor." if second_factor_on else "Your account already has a second factor."
         )
 
 

@@ -13,7 +13,7 @@ MOST = 10
 def _account(value: str, staff: Staff) -> SearchFound:
     """Find accounts whose username begins with the text, within the administrator's scope."""
     rows = read_page(staff, AccountFilters(prefix=value.lower())).rows
-    more = ("There are more: see the list of the staff.",) if len(rows) > MOST else ()
+    more = ("There are more accounts. See the Staff page.",) if len(rows) > MOST else ()
     return SearchFound(
         tuple(SearchHit(row.name, reverse("staff-account", args=[row.username]), row.username) for row in rows[:MOST]),
         more,

@@ -38,7 +38,7 @@ class NotAllReleased(StoreUnavailable):
     def __init__(self, account: StaffAccount) -> None:
         self.account = account
         super().__init__(
-            "The account is disabled, but not everything it holds could be released. Disable it again to retry."
+            "The account is disabled, but some of what it holds could not be released. Disable it again to retry."
         )
 
 

@@ -58,7 +58,7 @@ def load(account: StaffAccount, current_session_id: str = "") -> SessionList:
         )
     except (StoreUnavailable, Throttled):
         return SessionList(notice="The sessions could not be read. Reload the page to try again.")
-    return SessionList(found, "There may be more than these." if len(found) >= sessions.SESSIONS_READ else "")
+    return SessionList(found, "There may be more sessions than these." if len(found) >= sessions.SESSIONS_READ else "")
 
 
 def session_id_of(username: str, reference: str) -> str:

@@ -117,7 +117,7 @@ def release_everything_of(username: str, actor: Actor) -> None:
     companies = [company.company_id for company in companies_for(anywhere)]
     report = _release(username, actor, companies, THOROUGH_READS)
     if report.failed or report.unread:
-        raise StoreUnavailable("Not everything that the account holds could be released.")
+        raise StoreUnavailable("Some of what the account holds could not be released.")
 
 
 def _release(username: str, actor: Actor, companies: Sequence[str], reads_per_company: int) -> ReleaseReport:

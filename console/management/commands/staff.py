@@ -26,12 +26,12 @@ MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT
 class Command(ConsoleCommand):
     """Makes, lists, changes and disables accounts. Every change is in the account's trail, by actor "command-line"."""
 
-    help = "Make, list, change and disable accounts of members of staff."
+    help = "Create, list, change and disable staff accounts."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare one subcommand per action."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        create = _action(actions, "create", "make an account")
+        create = _action(actions, "create", "create an account")
         create.add_argument("--role", required=True, choices=ROLES)
         create.add_argument("--scope", nargs="*", default=[], metavar="ID", help=SCOPE_HELP)
         create.add_argument("--name", default="", help="how the person is shown to colleagues (default: the username)")
@@ -41,9 +41,9 @@ class Command(ConsoleCommand):
         _action(actions, "disable", "disable an account; its sessions end and what it holds is released")
         _action(actions, "enable", "let a disabled account sign in again")
         _password_option(_action(actions, "reset", "set a new password; all sessions end"))
-        role = _action(actions, "role", "give another role; all sessions end")
+        role = _action(actions, "role", "change the role; all sessions end")
         role.add_argument("role", choices=ROLES)
-        scope = _action(actions, "scope", "give another scope, which replaces the old one; all sessions end")
+        scope = _action(actions, "scope", "replace the scope; all sessions end")
         scope.add_argument("ids", nargs="*", metavar="ID", help=SCOPE_HELP)
         confirm = _action(
             actions,
@@ -154,10 +154,10 @@ class Command(ConsoleCommand):
         for each in ids:
             there = " and ".join(f"a {kind.rstrip(':')}" for kind in known_companies.kinds_of(each)) or "nothing"
             whose = ", ".join(sorted(username for username, those in old.items() if each in those))
-            self.stdout.write(f"{each}: there is {there} of this id; in the scope of {whose}")
+            self.stdout.write(f"{each}: there is {there} with this id, in the scope of {whose}")
         self.stdout.write(
-            "Each opens both until you choose: manage.py staff confirm-scopes --company ID … --tenant ID … --both ID … "
-            "--neither ID …"
+            "Each id gives access to both until you choose: manage.py staff confirm-scopes --company ID … --tenant "
+            "ID … --both ID … --neither ID …"
         )
 
     def _time_zone(self, options: dict[str, Any]) -> None:

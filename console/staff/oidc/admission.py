@@ -34,7 +34,7 @@ NAME_TAKEN = (
     "Ask an administrator."
 )
 NO_USERNAME = (
-    "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters "
+    "Your company's sign-in worked, but your name there cannot be a username here: usernames have 1 to 64 letters "
     "without accents, digits, dots, dashes or underscores. Ask an administrator."
 )
 NO_SECOND_FACTOR = (

@@ -18,8 +18,8 @@ from console.staff.oidc.refusals import NotAdmitted
 MAX_VALUES = 2_000
 
 NOT_VERIFIED = (
-    "Your company's sign-in worked, but this console lets in only people with a confirmed email address of "
-    "certain domains, and yours is not among them. Ask an administrator."
+    "Your company's sign-in worked, but only people with a confirmed email address in certain domains can use this "
+    "console, and yours is not one of them. Ask an administrator."
 )
 BAD_SCOPE = (
     "Your company's sign-in worked, but the console could not read which companies you belong to, so you "

@@ -86,7 +86,7 @@ def _key_set(keys: list[dict[str, Any]]) -> KeySet:
 
 def _check_subject(subject: Any) -> None:
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
-        raise ValueError("The subject is no short text.")
+        raise ValueError("The subject is not a short text.")
 
 
 def _reason(error: Exception) -> str:

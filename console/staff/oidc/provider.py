@@ -83,7 +83,7 @@ def exchange(
         # Not chained: the exception refers to the request, with code and secret.
         raise _failed("token", type(error).__name__) from None
     if not isinstance(id_token, str) or not isinstance(access_token, str):
-        raise _failed("token", "tokens that are no text")
+        raise _failed("token", "tokens that are not text")
     return id_token, access_token
 
 

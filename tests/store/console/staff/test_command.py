@@ -161,8 +161,8 @@ def test_old_scopes_are_listed_with_what_is_there_and_confirmed_by_choice(store)
     store.put("TENANTS", {"pk": "TENANT#outlocks", "sk": "META", "tenant_id": "outlocks", "name": "Outlocks"})
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": "ci-aaa-001", "name": "Aardvark"})
     said = staff("confirm-scopes")
-    assert "outlocks: there is a tenant of this id; in the scope of amira.haddad, tom.becker" in said
-    assert "ci-aaa-001: there is a company of this id; in the scope of amira.haddad" in said
+    assert "outlocks: there is a tenant with this id, in the scope of amira.haddad, tom.becker" in said
+    assert "ci-aaa-001: there is a company with this id, in the scope of amira.haddad" in said
     assert "x-1: there is nothing of this id" in said
     staff("confirm-scopes", "--tenant", "outlocks", "--company", "ci-aaa-001", "--neither", "x-1")
     assert store.get("STAFF", username="amira.haddad")["scope"] == ["company:ci-aaa-001", "tenant:outlocks"]

@@ -722,7 +722,7 @@ def test_partial_release_is_told_with_a_button_that_tries_again(store, ada, amir
     answer = ada.post(url("staff-disable"), seen(store))
     assert answer.status_code == 503
     assert answer.headers["Retry-After"]
-    assert "Not everything that it holds could be released" in text_of(answer)
+    assert "Some of what it holds could not be released" in text_of(answer)
     assert "enabled" not in text_of(answer)
     assert "Release the rest" in text_of(answer)
     assert stored(store)["disabled"] is True

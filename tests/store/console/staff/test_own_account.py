@@ -274,7 +274,7 @@ def test_accounts_of_the_company_sign_in_have_no_password_and_no_second_factor(s
 
 
 def test_changes_that_do_not_fit_the_second_factor_are_told(store, guarded):
-    with pytest.raises(own.NotApplicable, match="has a second factor already"):
+    with pytest.raises(own.NotApplicable, match="already has a second factor"):
         set_up(guarded)
     remove(guarded)
     [session] = sessions.running(accounts.get("amira.haddad"))

@@ -367,7 +367,7 @@ def test_set_up_shows_the_codes_once_and_asks_for_a_code_from_then_on(store, age
     # The page of the form answers nothing about them any more.
     again = client.get("/account/second-factor/")
     assert (again.status_code, again["Location"]) == (302, "/account/")
-    assert "has a second factor already" in text_of(client.get("/account/"))
+    assert "already has a second factor" in text_of(client.get("/account/"))
     signed = Client().post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD})
     assert "session" not in signed.cookies
 

@@ -62,7 +62,7 @@ def test_list_that_may_be_longer_says_so(store, agent, monkeypatch):
     begin(agent)
     assert session_list.load(agent).notice == ""
     begin(agent)
-    assert session_list.load(agent).notice == "There may be more than these."
+    assert session_list.load(agent).notice == "There may be more sessions than these."
     assert session_list.load(agent).others == 2
 
 

@@ -29,8 +29,8 @@ def check_routing(app_configs: Any, **_: Any) -> Messages:
         )
     elif settings.HAND_OFF_ROUTING != OFF and not has_inbound_source():
         yield StartRefusal(
-            f"HAND_OFF_ROUTING={settings.HAND_OFF_ROUTING} sends customers' messages to people, and no source of them "
-            "is set.",
+            f"HAND_OFF_ROUTING={settings.HAND_OFF_ROUTING} sends customers' messages to people, but no source of "
+            "messages is set.",
             hint="Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE, or set HAND_OFF_ROUTING=off.",
             id="conversations.E002",
         )

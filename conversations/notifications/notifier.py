@@ -68,7 +68,7 @@ class Notifier(LeasedWorker):
         self._failures: Counter[str] = Counter()
 
     def _find_place(self) -> None:
-        self._say("Bringing notifications.")
+        self._say("Delivering notifications.")
 
     def _work(self) -> WorkCounts:
         end = time.monotonic() + ROUND_SECONDS

@@ -121,7 +121,7 @@ class LevelsForm(forms.Form):
                 return cleaned
             opens, closes = cleaned["opens"], cleaned["closes"]
             if closes <= opens and closes != time(0):
-                raise forms.ValidationError("The business hours close before they open.")
+                raise forms.ValidationError("Enter a closing time that is later than the opening time.")
         return cleaned
 
     def values(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class BudgetForm(forms.Form):
     amount = DollarsField(
         required=False,
         label="US dollars a month",
-        help_text="Such as 250.00. Empty: no budget.",
+        help_text="Such as 250.00. Leave empty for no budget.",
         min_value=Decimal("0.01"),
         max_value=Decimal("999999999"),
         decimal_places=2,
@@ -233,7 +233,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
             raise BadReference from error
         with fresh_version(context, lambda: levels.load(company_id, project_id, staff)[0].version):
             levels.save(company_id, project_id, form.values(), version, staff)
-        return "Saved. The queue uses the new levels at once; alerts use them when a conversation changes."
+        return "Saved. The queue uses the new levels right away. Alerts use them when a conversation changes."
 
     back = request.get_full_path()
     return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
@@ -302,7 +302,7 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
         with fresh_version(context, lambda: _version_of(company_id, group)):
             if "delete" in request.POST and seen is not None:
                 groups.delete(company_id, seen, staff)
-                return "The group is deleted. What waited for it waits for everybody now."
+                return "The group is deleted. Conversations that waited for it now wait for everybody."
             groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 

@@ -163,7 +163,7 @@ def test_old_scopes_are_listed_with_what_is_there_and_confirmed_by_choice(store)
     said = staff("confirm-scopes")
     assert "outlocks: there is a tenant with this id, in the scope of amira.haddad, tom.becker" in said
     assert "ci-aaa-001: there is a company with this id, in the scope of amira.haddad" in said
-    assert "x-1: there is nothing of this id" in said
+    assert "x-1: there is nothing with this id" in said
     staff("confirm-scopes", "--tenant", "outlocks", "--company", "ci-aaa-001", "--neither", "x-1")
     assert store.get("STAFF", username="amira.haddad")["scope"] == ["company:ci-aaa-001", "tenant:outlocks"]
     assert store.get("STAFF", username="tom.becker")["scope"] == ["company:ci-aaa-001", "tenant:outlocks"]

@@ -241,7 +241,7 @@ def test_the_current_view_is_at_hand_however_many_there_are(agent):
         save(f"{number}", FilteredList.QUEUE, {"tab": "waiting", "company": COMPANY, "waited": "1h"}, by, shared=False)
     agent.post(SAVE, {"name": "zuletzt"})
     page = agent.get(QUEUE_URL).content.decode()
-    row = re.search(r'aria-label="Views at hand">(.*?)</ul>', page, re.DOTALL)[1]
+    row = re.search(r'aria-label="Quick views">(.*?)</ul>', page, re.DOTALL)[1]
     assert re.findall(r">([^<]+)</a>", row) == ["0", "1", "2", "zuletzt"]
     assert page.count("<bdi>zuletzt</bdi>") == 1
 

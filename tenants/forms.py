@@ -70,7 +70,7 @@ class IdentityForm(forms.Form):
         if not typed and "name" in self.cleaned_data:
             typed = proposed_id(self.cleaned_data["name"])
             if not typed:
-                raise forms.ValidationError("Enter an id. None can be made from this name.")
+                raise forms.ValidationError("Enter an id. The console cannot make one from this name.")
         return cleaned_by(checked_tenant_id, typed) if typed else ""
 
 
@@ -103,7 +103,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Kept in the tenant's history. Name no customers.",
+        help_text="Kept in the tenant's history. Do not name customers.",
         error_messages={"required": "Say why."},
     )
 
@@ -174,7 +174,7 @@ class CompaniesForm(forms.Form):
         other = self.cleaned_data.get("other", "").replace(",", " ").split()
         self.ids = tuple(dict.fromkeys([*self.cleaned_data.get("companies", []), *other]))
         if len(self.ids) > MAX_COMPANIES:
-            self.add_error(None, f"Choose {MAX_COMPANIES} companies at most; others can be linked later.")
+            self.add_error(None, f"Choose {MAX_COMPANIES} companies at most. You can link others later.")
         for each in self.ids:
             try:
                 checked_company_id(each)

@@ -58,9 +58,9 @@ def users_known_by(spellings: Sequence[str], staff: Staff) -> KnownUsers:
     )
     notices = []
     if more:
-        notices.append(f"Users of the first {len(tenants)} tenants in your scope were looked at; there are more.")
+        notices.append(f"Searched the users of the first {len(tenants)} tenants in your scope. There are more.")
     if cut := [tenant_id for tenant_id, (_, is_cut) in zip(tenants, read, strict=True) if is_cut]:
-        notices.append(f"Only the first {USERS_PER_TENANT} users were looked at of: {', '.join(cut)}.")
+        notices.append(f"Searched only the first {USERS_PER_TENANT} users of: {', '.join(cut)}.")
     return KnownUsers(found, tuple(notices))
 
 
@@ -81,7 +81,7 @@ def users_of_id(user_id: str, staff: Staff) -> KnownUsers:
     items = [TenantItem.from_raw_data(raw) for raw in found]
     owners = ((tenant_of(item.plain("pk")), item) for item in items)
     users = tuple(KnownUser(owner, _name(item, staff), ("id",)) for owner, item in owners if owner)
-    notice = f"The first {len(items):,} users of that id were looked at; there are more."
+    notice = f"Searched the first {len(items):,} users with that id. There are more."
     return KnownUsers(users, (notice,) if more else ())
 
 

@@ -198,7 +198,7 @@ def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
         if not (last := answer.get("LastEvaluatedKey")):
             break
         start = {"ExclusiveStartKey": last}
-    more = "Only the first invitations of the platform were looked through." if "LastEvaluatedKey" in answer else ""
+    more = "Only the platform's first invitations were searched." if "LastEvaluatedKey" in answer else ""
     now = clock.to_epoch(clock.now())
     kept = [item for item in found if not isinstance(ttl := item.plain("ttl"), int) or ttl > now]
     return Invitations(tuple(invitation_of(item, shown_to(staff)) for item in kept), more)

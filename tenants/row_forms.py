@@ -82,7 +82,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
                 continue
             same = form.cleaned_data["type"], form.cleaned_data["id"]
             if same in seen:
-                form.add_error("type", "This is in an earlier row too.")
+                form.add_error("type", "This is already in an earlier row.")
             seen.add(same)
 
     def is_valid(self) -> bool:

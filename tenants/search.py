@@ -24,7 +24,7 @@ def _named(value: str, staff: Staff) -> SearchFound:
     """Find tenants in scope by name. At most two reads; adds a notice if there are more tenants than were read."""
     first, more = first_tenants(staff)
     named = [row for row in first if named_so(row.name, value)]
-    notices = (f"Of the tenants' names, the first {len(first)} were looked at.",) if more else ()
+    notices = (f"Searched the names of the first {len(first)} tenants only.",) if more else ()
     return SearchFound(tuple(map(_hit, named[:HITS])), notices)
 
 

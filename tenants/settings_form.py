@@ -291,13 +291,13 @@ def _word(setting: Setting, typed: str) -> str | None:
     if not word:
         raise ValueError(f"Enter the {setting.label}.")
     if not word.isprintable():
-        raise ValueError("There are control characters in it.")
+        raise ValueError("Remove the control characters.")
     return word
 
 
 def _text(setting: Setting, typed: str) -> str:
     if len(typed) > MAX_PROMPT:
-        raise ValueError(f"It can have {MAX_PROMPT:,} characters at most; these are {len(typed):,}.")
+        raise ValueError(f"It can have {MAX_PROMPT:,} characters at most, and this has {len(typed):,}.")
     return typed
 
 

@@ -97,7 +97,7 @@ def read_users(tenant_id: str) -> Users:
         if not (last := answer.get("LastEvaluatedKey")):
             return users_among(found)
         start = {"ExclusiveStartKey": last}
-    raise StoreUnavailable("This tenant has more users than can be looked through in one request.")
+    raise StoreUnavailable("This tenant has more users than one request can search.")
 
 
 def add(tenant_id: str, values: UserValues, staff: Staff) -> None:

@@ -86,7 +86,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     tenant, user = _load(request, tenant_id, ref)
     points = [f"{user.user_id} ({user.email or 'no email'}) will no longer be a user of {tenant.name}."]
     if user.future:
-        points.append("What the platform keeps with the user is deleted too: preferences, properties and memories.")
+        points.append("The preferences, properties and memories that the platform keeps with the user are deleted too.")
     # If the tenant was not read completely, there may be other administrators.
     is_last = [each.user_id for each in tenant.admins] == [user.user_id] and not tenant.more
     question = TenantConfirmation(

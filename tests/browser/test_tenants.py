@@ -44,7 +44,7 @@ def test_a_whole_onboarding(open_page, scripts):
     page.get_by_role("button", name="Finish").click()
     expect(page.get_by_text("Everything is saved. Nothing is missing")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
-    expect(page.get_by_text("Go on with onboarding")).to_have_count(0)
+    expect(page.get_by_text("Continue onboarding")).to_have_count(0)
     # The review, from a bookmark, knows what was written.
     overview = page.url
     page.goto(f"{overview}onboarding/review/")

@@ -17,7 +17,7 @@ from conversations.insight import identity
 from conversations.notifications import destinations
 
 Seal = Callable[[], bool]
-AGAIN, CURRENT, UNREADABLE, CHANGED = "sealed again", "current", "cannot be read", "changed meanwhile"
+AGAIN, CURRENT, UNREADABLE, CHANGED = "sealed again", "current", "cannot be read", "changed in the meantime"
 
 
 class Command(ConsoleCommand):

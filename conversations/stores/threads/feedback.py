@@ -50,7 +50,7 @@ class FeedbackForm(forms.Form):
         """Return the comment stripped, if all of its characters can be stored."""
         comment: str = self.cleaned_data["comment"].replace("\r\n", "\n").strip()
         if any((ord(char) < 32 and char not in "\n\t") or 0xD800 <= ord(char) <= 0xDFFF for char in comment):
-            raise forms.ValidationError("There are characters in it that cannot be stored.")
+            raise forms.ValidationError("Remove the characters that cannot be stored.")
         return comment
 
 

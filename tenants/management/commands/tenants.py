@@ -59,7 +59,7 @@ class Command(ConsoleCommand):
                 done += 1
                 self._tell("guarded", channel, tenant_id)
             else:
-                self._tell("changed meanwhile, run it again", channel, tenant_id)
+                self._tell("changed in the meantime, run it again", channel, tenant_id)
         for channel, owners in found.clashes:
             self._tell("CLASH: more than one tenant has it", channel, *owners)
         for channel, tenant_id in found.strays:
@@ -91,7 +91,7 @@ class Command(ConsoleCommand):
                 needed += 1
                 repaired = not options["dry_run"] and repairing.repair(item, given)
                 done += repaired
-                refused = "would repair" if options["dry_run"] else "changed meanwhile, run it again"
+                refused = "would repair" if options["dry_run"] else "changed in the meantime, run it again"
                 what = "repaired" if repaired else refused
                 self.stdout.write(f"{what}: {who} ({', '.join(given)})")
             if left:

@@ -245,7 +245,7 @@ def test_what_a_busy_database_kept_from_being_released_is_not_blamed_on_others(s
     with faults.refuse("TransactWriteItems", code=code, times=faults.ALWAYS):
         text = html(client.post("/queue/release-mine/", follow=True))
     assert "1 could not be released" in text
-    assert "changed meanwhile" not in text
+    assert "changed in the meantime" not in text
 
 
 def test_without_any_known_company_it_says_that_nobody_was_looked_for(store):

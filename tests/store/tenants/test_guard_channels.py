@@ -111,7 +111,7 @@ def test_a_mapping_released_meanwhile_is_not_guarded(store):
     with faults.before("TransactWriteItems", lambda: channels.release("outlocks", BOT, OLGA)):
         out, _, well = run("guard-channels")
     assert well
-    assert "changed meanwhile, run it again: CHANNEL#teams#azure-bot-app-id (outlocks)" in out
+    assert "changed in the meantime, run it again: CHANNEL#teams#azure-bot-app-id (outlocks)" in out
     assert guard(store) == ""
     assert trail(store) == ["channel.released"]
 
@@ -125,7 +125,7 @@ def test_a_channel_claimed_meanwhile_keeps_its_guard(store):
 
     with faults.before("TransactWriteItems", moved):
         out, _, _ = run("guard-channels")
-    assert "changed meanwhile" in out
+    assert "changed in the meantime" in out
     assert guard(store) == "acme"
 
 

@@ -30,7 +30,7 @@ def test_it_is_said_where_not_all_were_looked_at(store, monkeypatch):
     store.put_all("TENANTS", [user("robin", f"a-{number}") for number in range(9)])
     known = users_of_id("robin", EVERYWHERE)
     assert len(owners(known)) == 8
-    assert known.notices == ("The first 8 users of that id were looked at; there are more.",)
+    assert known.notices == ("Searched the first 8 users with that id. There are more.",)
     monkeypatch.setattr(people, "READS_OF_ID", 5)
     known = users_of_id("robin", EVERYWHERE)
     assert (len(owners(known)), known.notices) == (9, ())

@@ -230,4 +230,4 @@ def test_one_search_makes_a_bounded_number_of_calls(filled):
     # Users of 20 tenants, three reads for each of three types of channel, two spellings of conversations and chats.
     assert len([each for each in seen if each.operation != "DescribeTable"]) <= 50
     page = text_of(signed_in(admin()).get(answer["Location"]))
-    assert "Users of the first 20 tenants in your scope were looked at; there are more." in page
+    assert "Searched the users of the first 20 tenants in your scope. There are more." in page

@@ -101,7 +101,7 @@ def test_half_a_row_and_a_row_twice_are_named(store, olga):
     assert "Type the id" in body(answer)
     twice = {f"identity-{n}-{key}": value for n in (0, 1) for key, value in (("type", "slack"), ("id", "U1"))}
     answer = olga.post("/tenants/outlocks/users/new/", USER | twice)
-    assert "in an earlier row too" in body(answer)
+    assert "already in an earlier row" in body(answer)
     assert "USER#mara" not in of(store, "outlocks")
 
 

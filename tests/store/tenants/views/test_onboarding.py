@@ -86,7 +86,7 @@ def test_the_id_is_made_of_the_name_or_typed(store, novak):
     [
         ({"name": ""}, "Enter a name."),
         ({"name": "x" * 121}, "at most 120"),
-        ({"name": "!!!"}, "None can be made from this name"),
+        ({"name": "!!!"}, "The console cannot make one from this name"),
         ({"tenant_id": "A#b"}, "lower-case letters"),
         ({"tenant_id": "a\x01b"}, "lower-case letters"),
         ({"tenant_id": "447700900123"}, "could be a phone number"),
@@ -180,7 +180,7 @@ def test_finished_twice_says_so(store, novak):
 def test_once_finished_the_way_leads_to_activation(store, novak):
     page = body(finished(store, novak))
     assert "Everything is saved. Nothing is missing. You can activate the tenant." in page
-    assert "Go on with onboarding" not in page
+    assert "Continue onboarding" not in page
     assert "/tenants/acme-ltd/status/activate/" in page
 
 
@@ -188,7 +188,7 @@ def test_once_finished_the_way_leads_to_activation(store, novak):
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
     assert "Everything is saved. See what is still missing below." in page
-    assert "Go on with onboarding" in page
+    assert "Continue onboarding" in page
     review = body(novak.get(url("review")))
     assert "Enabled without a mapping: SMS." in review
     assert "/tenants/acme-ltd/settings/change/" in review

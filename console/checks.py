@@ -41,7 +41,7 @@ def check_readable(app_configs: Any, **_: Any) -> Messages:
         key = f" {MAKE_A_KEY}" if name == "SECRET_KEY" else ""
         yield StartRefusal(
             f"{name} {wrong}.",
-            hint=f"Correct it in the environment: docs/configuration.md says what it is.{key}",
+            hint=f"Correct it in the environment: docs/configuration.md explains it.{key}",
             id="console.E001",
         )
 
@@ -145,7 +145,7 @@ def check_deadline(app_configs: Any, **_: Any) -> Messages:
     least = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1
     if least > settings.REQUEST_DEADLINE_SECONDS:
         yield StartRefusal(
-            f"REQUEST_DEADLINE_SECONDS must be {least:g} or more: a second longer than the two timeouts of DynamoDB "
+            f"REQUEST_DEADLINE_SECONDS must be {least:g} or more: one second more than the two DynamoDB timeouts "
             "together.",
             hint="Set it to 20, its default, or shorten the timeouts.",
             id="console.E015",
@@ -264,7 +264,7 @@ def check_observability(app_configs: Any, **_: Any) -> Messages:
     lacking = settings_without_packages()
     for name in lacking:
         yield StartRefusal(
-            f"{name} is set, and what it needs is not installed.",
+            f"{name} is set, but the packages it needs are not installed.",
             hint="pip install --require-hashes -r requirements-observability.txt",
             id="console.E014",
         )
@@ -295,9 +295,9 @@ def check_proxies(app_configs: Any, **_: Any) -> Messages:
     """Warn if Django trusts a proxy that the limits by network address ignore."""
     if settings.BEHIND_TLS_PROXY and not settings.TRUSTED_PROXIES:
         yield checks.Warning(
-            "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everybody seems to come from the proxy's "
-            "address, so one person's wrong passwords can lock everybody out.",
-            hint="Set TRUSTED_PROXIES to how many of your own proxies append to X-Forwarded-For.",
+            "BEHIND_TLS_PROXY is set, but TRUSTED_PROXIES is 0: everybody seems to come from the proxy's address, so "
+            "one person's wrong passwords can lock everybody out.",
+            hint="Set TRUSTED_PROXIES to the number of your own proxies that append to X-Forwarded-For.",
             id="console.W001",
         )
 

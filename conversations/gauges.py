@@ -56,23 +56,25 @@ WAITING = StateGauge(
     ("state",),
 )
 OLDEST_WAIT = StateGauge(
-    "console_queue_oldest_wait_seconds", "How long the conversation has waited that waits longest."
+    "console_queue_oldest_wait_seconds", "How long the conversation with the longest wait has waited."
 )
 INCOMPLETE = StateGauge(
     "console_queue_incomplete", "1 if the queue is larger than what was counted; the real numbers are higher."
 )
 NOT_PLACED = StateGauge("console_messages_not_placed", "Customers' messages that an administrator has to look at.")
-OVERDUE = StateGauge("console_work_overdue_seconds", "For how long the oldest piece of work has been due.", ("work",))
+OVERDUE = StateGauge("console_work_overdue_seconds", "How long the oldest piece of work has been due.", ("work",))
 LAST_SEEN = StateGauge(
-    "console_worker_last_seen_timestamp_seconds", "When a part of the work was last heard of.", ("worker",)
+    "console_worker_last_seen_timestamp_seconds", "When a part of the work last reported that it runs.", ("worker",)
 )
 ALLOWED_SILENCE = StateGauge(
     "console_worker_allowed_silence_seconds",
-    "After how much silence a part of the work counts as stopped.",
+    "How long a part of the work can be silent before it counts as stopped.",
     ("worker",),
 )
-LAG = StateGauge("console_worker_lag_seconds", "How far a part of the work is behind what happens.", ("worker",))
-SQS = StateGauge("console_sqs_messages", "Messages in a queue, about: waiting, or in flight.", ("queue", "state"))
+LAG = StateGauge("console_worker_lag_seconds", "How far a part of the work lags behind.", ("worker",))
+SQS = StateGauge(
+    "console_sqs_messages", "Approximate number of messages in a queue, waiting or in flight.", ("queue", "state")
+)
 
 
 def register() -> None:

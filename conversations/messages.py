@@ -314,7 +314,7 @@ def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
         return Speaker.UNKNOWN, "", ("it does not say who wrote it",)
     name = text_of(role).strip()[:200]
     speaker = _SPEAKERS.get(name.lower())
-    return (speaker, name, ()) if speaker else (Speaker.UNKNOWN, name, ("its sender is of no known kind",))
+    return (speaker, name, ()) if speaker else (Speaker.UNKNOWN, name, ("its sender is not of a known kind",))
 
 
 def _from_text(text: str) -> tuple[list[Any], str]:

@@ -135,7 +135,7 @@ def _take(line: str, place: str, dialogue: Dialogue, headers: Collection[str], k
     name, colon, rest = line.partition(":")
     if not colon or line[0] == " ":
         raise DialogueError(
-            place, f"“{line.strip()}” is no “name: text”; further lines of a message are indented by two"
+            place, f"“{line.strip()}” is not “name: text”; further lines of a message are indented by two"
         )
     if name == "with" and turns:
         turns[-1].more |= _json(rest, place, dict)

@@ -197,7 +197,7 @@ def _index_differences(spec: TableSpec, description: dict[str, Any]) -> list[Dif
     for index in spec.lsis:
         found = local.get(index.name)
         if found is None:
-            what = "absent; a local index exists only from its table's creation"
+            what = "absent; a local index can only be created together with its table"
             differences.append(_index_difference(spec, index, "local index", what, applicable=False))
         elif text := _shape_difference(index, found, types):
             differences.append(_index_difference(spec, index, "local index", text, applicable=False))

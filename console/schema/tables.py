@@ -189,7 +189,7 @@ _SPECS = (
         stream=("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
         # Items live for a minute.
         protected=False,
-        purpose="customers’ messages before the platform has dealt with them",
+        purpose="customers’ messages that the platform has yet to handle",
     ),
     TableSpec(
         "IDEMPOTENCY",
@@ -198,7 +198,7 @@ _SPECS = (
         S("event_id"),
         gsis=(IndexSpec("conversation-id-index", S("conversation_id"), S("created_at"), ours=True),),
         ttl="expires_at",
-        purpose="which event and action was done already",
+        purpose="events and actions that were already processed",
     ),
     TableSpec(
         "CONVERSATION_STATE",
@@ -226,7 +226,7 @@ _SPECS = (
             IndexSpec("company-index", S("gsi_company_id"), S("ts_action_id"), ours=True),
         ),
         ttl="expires_at",
-        purpose="what services and staff did",
+        purpose="actions of services and staff",
     ),
     TableSpec(
         "SESSIONS",
@@ -258,7 +258,7 @@ _SPECS = (
         S("SessionId"),
         N("TimestampCreated"),
         ttl="SessionTTL",
-        purpose="chatbot messages while their session lives",
+        purpose="chatbot messages until their session expires",
     ),
     TableSpec(
         "IMAGE_RESPONSES",
@@ -339,7 +339,7 @@ _SPECS = (
         S("session_id"),
         gsis=(IndexSpec("username-index", S("username"), S("created_at"), ours=True),),
         ttl="expires_at",
-        purpose="who is signed in",
+        purpose="sessions of signed-in staff",
         protected=False,
     ),
     TableSpec(
@@ -350,7 +350,7 @@ _SPECS = (
         S("position"),
         gsis=(IndexSpec("due-index", S("gsi_due"), S("due_at"), include=("company_id",), ours=True),),
         ttl="expires_at",
-        purpose="what customers and people write to each other",
+        purpose="messages between customers and people",
     ),
     TableSpec(
         "INSIGHT",
@@ -362,7 +362,13 @@ _SPECS = (
         purpose="facts of conversations and their sums, without personal data",
     ),
     TableSpec(
-        "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"
+        "CONSOLE",
+        "console",
+        "console",
+        S("pk"),
+        S("sk"),
+        ttl="expires_at",
+        purpose="company registry and similar records",
     ),
 )
 

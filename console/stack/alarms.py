@@ -25,10 +25,10 @@ def alarms() -> Resources:
     made = {}
     for name, condition in _LATE.items():
         queue = VARIABLES["HandoffQueue"].value if name == "Handoff" else attribute(f"{name}Queue", "QueueName")
-        words = f"What stands in the queue ({name.lower()}) is dealt with late"
+        words = f"Messages in the queue ({name.lower()}) are handled late"
         made[f"{name}LateAlarm"] = _over(LATE_SECONDS, words, _QUEUE, queue, "ApproximateAgeOfOldestMessage", condition)
     for name, condition in DEAD_LETTERS.items():
-        words = f"{name} holds what could not be dealt with"
+        words = f"{name} holds items that could not be handled"
         queue = attribute(name, "QueueName")
         made[f"{name}Alarm"] = _over(0, words, _QUEUE, queue, "ApproximateNumberOfMessagesVisible", condition)
     for each in FUNCTIONS:

@@ -57,19 +57,21 @@ GROUPS: dict[str, Parameters] = {
         ),
         "HostName": _text("", "Where people open the console, such as console.example.com"),
         "TablesAndSecret": _choice(
-            "existing where they are there already, of `manage.py tables create` or of a stack before this one",
+            "existing, if `manage.py tables create` or an earlier stack has already created them",
             *("create", "existing"),
         ),
         "RunWorkAs": _choice("How the work beside the web servers runs", "Process", "Lambdas"),
-        "LogRetentionDays": _number(30, "Days for which log lines are kept"),
-        "AlarmTopicArn": _text("", "SNS topic that alarms tell; empty: they can be seen in CloudWatch only"),
+        "LogRetentionDays": _number(30, "How many days log lines are kept"),
+        "AlarmTopicArn": _text("", "SNS topic that alarms notify; empty: they are only shown in CloudWatch"),
     },
     "Containers: web servers, and the work as a process": {
         "Image": _text("", "The console's image; empty: nothing runs in containers"),
         "ProxyImage": _text("public.ecr.aws/nginx/nginx:stable-alpine", "nginx, in front of each web server"),
-        "Architecture": _choice("Of the image and of the Lambdas' code", "x86_64", "arm64"),
+        "Architecture": _choice("Processor architecture of the image and of the Lambdas' code", "x86_64", "arm64"),
         "CertificateArn": _text("", "Certificate of HostName in ACM; empty: no web servers here"),
-        "HostedZoneId": _text("", "Route 53 zone that gets HostName; empty: you point HostName there yourself"),
+        "HostedZoneId": _text(
+            "", "Route 53 zone that gets HostName; empty: you point HostName to the load balancer yourself"
+        ),
         "VpcId": _text("", "The network"),
         "LoadBalancerSubnets": _text("", "Two or more public subnets, comma separated"),
         "TaskSubnets": _text("", "Subnets of the containers, with a way to the internet, comma separated"),

@@ -45,11 +45,13 @@ def _outputs() -> dict[str, Any]:
         made[f"{name}Url"] = _output("For your own sending service", ref(name), "OwnSendingService")
     for process in POLICIES:
         for name in policy_names(process):
-            made[f"{name}Arn"] = _output(f"What the process {process} may do", ref(name))
+            made[f"{name}Arn"] = _output(f"Policy of the process {process}", ref(name))
     for process, condition in ROLES.items():
-        made[f"{role_name(process)}Arn"] = _output(f"As whom {process} runs", attribute(role_name(process)), condition)
+        made[f"{role_name(process)}Arn"] = _output(
+            f"Role of the process {process}", attribute(role_name(process)), condition
+        )
     made["LoadBalancerName"] = _output(
-        "Where the name of the host leads", attribute("LoadBalancer", "DNSName"), "RunsWeb"
+        "Address that HostName must point to", attribute("LoadBalancer", "DNSName"), "RunsWeb"
     )
     lines = [{"Fn::Join": ["", [f"{name}=", value]]} for name, value in (SETTINGS | REGION).items()]
     made["Environment"] = _output("Settings for .env, to run commands", {"Fn::Join": ["\n", lines]})

@@ -125,7 +125,7 @@ def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, 
         logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
         refused = isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
         if refused or isinstance(error, EndpointConnectionError | ConnectTimeoutError):
-            raise NotSent("The queue could not be reached or refused it, so nothing was sent.") from error
+            raise NotSent("The queue could not be reached or refused the message, so nothing was sent.") from error
         raise StoreUnavailable("The queue did not answer.") from error
     return answer
 

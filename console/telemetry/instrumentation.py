@@ -65,13 +65,13 @@ DYNAMODB_UNITS = Counter(
 )
 DYNAMODB_FAILURES = Counter(
     "console_dynamodb_failures_total",
-    "Calls that failed for good: no answer, throttled, refused. A condition that did not hold is no failure.",
+    "Calls that failed for good: no answer, throttled, refused. A condition that was not met does not count.",
     ["operation", "table"],
 )
 DYNAMODB_RETRIES = Counter("console_dynamodb_retries_total", "Attempts after the first one.", ["operation", "table"])
 DYNAMODB_THROTTLES = Counter(
     "console_dynamodb_throttles_total",
-    "Attempts that DynamoDB refused for its rate limits.",
+    "Attempts that DynamoDB refused because of its rate limits.",
     ["operation", "table"],
 )
 SIGN_IN_FAILURES = Counter("console_sign_in_failures_total", "Sign-ins that were refused.", ["kind"])
@@ -79,10 +79,10 @@ LOST_RACES = Counter(
     "console_lost_races_total", "Hand-off actions that changed nothing because somebody else was first.", ["action"]
 )
 MESSAGES = Counter("console_messages_total", "Customers' messages handled, by outcome.", ["outcome"])
-REPLIES = Counter("console_replies_total", "Replies that came into a state.", ["state"])
+REPLIES = Counter("console_replies_total", "Replies that reached a state.", ["state"])
 NOTIFICATIONS = Counter("console_notifications_total", "Notifications, by outcome.", ["outcome"])
 WORKER_FAILURES = Counter(
-    "console_worker_failures_total", "Rounds of a part of the work that failed, to be tried again.", ["worker"]
+    "console_worker_failures_total", "Failed rounds of a part of the work, which are tried again.", ["worker"]
 )
 LOG_LINES = Counter("console_log_lines_total", "Log lines that were written.", ["level"])
 LOG_REDACTIONS = Counter("console_log_redactions_total", "Log lines in which something had to be masked.")

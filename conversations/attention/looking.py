@@ -70,7 +70,7 @@ class Timers(LeasedWorker):
         now = self._now()
         noted = clock.parse_instant(self.lease.state.get("looked_until"))
         self._until = max(noted or now - FIRST_LOOKS_BACK, now - KEPT)
-        self._say("Looking at what is due.")
+        self._say("Checking conversations that are due.")
 
     def _work(self) -> WorkCounts:
         done: WorkCounts = Counter()

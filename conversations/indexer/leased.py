@@ -112,7 +112,7 @@ class LeasedWorker(ABC):
                     raise self._error
                 if once and not self._errors:
                     if not self.lease.is_held:
-                        self._say("Another worker is at it.")
+                        self._say("Another worker is doing it.")
                     if not self.lease.is_held or self._quiet >= QUIET_ROUNDS:
                         break
                     pause = 0.0 if self._quiet else pause

@@ -127,7 +127,7 @@ def speaker_of(
     if role in (None, ""):
         return Speaker.UNKNOWN, UNKNOWN_SENDER, ()
     word = role.strip().lower() if isinstance(role, str) else ""
-    flaws = () if word in known else (f"{attribute}: none that the schema knows",)
+    flaws = () if word in known else (f"{attribute}: not a value that the schema knows",)
     if word in _SPEAKERS:
         return _SPEAKERS[word], _NAMES[_SPEAKERS[word]], flaws
     name = "" if isinstance(role, dict | list) else redact(text_of(role).strip())[:80]

@@ -34,7 +34,9 @@ class Command(ConsoleCommand):
         parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="these tables only, such as AUDIT")
         parser.add_argument("--cloudformation", action="store_true", help="check: print a template of the changes")
         parser.add_argument("--json", action="store_true", help="print the reports as JSON")
-        parser.add_argument("--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: for which")
+        parser.add_argument(
+            "--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: the process it is for"
+        )
         parser.add_argument("--account", default="*", metavar="ID", help="policy: the AWS account of the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:

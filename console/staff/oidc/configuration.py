@@ -81,7 +81,7 @@ def problems() -> Iterator[str]:
 
 def _problems_of_client() -> Iterator[str]:
     if not is_safe_url(settings.OIDC_ISSUER, loopback=settings.CONSOLE_ENV not in PRODUCTION):
-        yield "OIDC_ISSUER must be an https address without user name and fragment"
+        yield "OIDC_ISSUER must be an https address without a user name or fragment"
     elif "?" in settings.OIDC_ISSUER:
         yield "OIDC_ISSUER must have no query"
     if not settings.OIDC_CLIENT_ID:

@@ -57,10 +57,10 @@ class Command(ConsoleCommand):
                 at = (change.ts_action_id or "").partition("#")[0]
                 self.stdout.write(f"{each.username}: {change.action_type} at {at}")
         if not found:
-            self.stdout.write("No account has changed since then. Create again the accounts that were made since.")
+            self.stdout.write("No account has changed since then. Recreate the accounts that were created since then.")
             return
         disabled = sum(each.is_disabled_again for each in found)
         self.stdout.write(
             f"Accounts changed since then: {len(found):,}, all signed out. Disabled again: {disabled:,}. Repeat their "
-            "other changes; create again the accounts that were made since then."
+            "other changes; recreate the accounts that were created since then."
         )

@@ -29,7 +29,7 @@ class Command(ConsoleCommand):
         commands.add_parser("list", help="print the known companies")
         walk = commands.add_parser(
             "discover",
-            help="walk over the conversations for their companies and note them; costs a read of the whole index",
+            help="find the companies of the conversations and record them; reads the whole index",
         )
         walk.add_argument(
             "--max-items", type=int, default=MAX_ITEMS, help="conversations to read at most (%(default)s)"

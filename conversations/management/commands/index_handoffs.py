@@ -43,7 +43,7 @@ class Command(ConsoleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command line."""
-        parser.add_argument("--once", action="store_true", help="handle what is there now, then end")
+        parser.add_argument("--once", action="store_true", help="handle what is there now, then stop")
         parser.add_argument("--sweep", action="store_true", help="look through the whole table once, without a lease")
         parser.add_argument(
             "--interval", type=seconds, default=1.0, metavar="SECONDS", help="between reads without updates (1)"
@@ -54,7 +54,7 @@ class Command(ConsoleCommand):
         is_job = options["once"] or options["sweep"]
         with running("indexer", once=is_job) as ended:
             if absent := sorted(self._missing(ended, is_patient=not is_job)):
-                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
+                raise CommandError(f"Missing in this environment: {', '.join(absent)}. Nothing can be indexed.")
             failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
         if failed:
             raise CommandError("Not everything could be indexed; run it with --sweep again.")
@@ -87,7 +87,7 @@ class Command(ConsoleCommand):
     def _work(self, ended: threading.Event, options: dict[str, Any]) -> bool:
         worker = Worker(interval=options["interval"], wait=ended.wait, say=self._say)
         worker.run(once=options["once"])
-        self.stdout.write(f"In all: {format_counts(worker.counts)}.")
+        self.stdout.write(f"Total: {format_counts(worker.counts)}.")
         return worker.failed
 
     def _say(self, line: str) -> None:

@@ -45,8 +45,8 @@ class Command(ConsoleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command line."""
-        parser.add_argument("--rebuild", action="store_true", help="write all facts anew, sum them up, then end")
-        parser.add_argument("--once", action="store_true", help="sum up what has changed, then end")
+        parser.add_argument("--rebuild", action="store_true", help="write all facts again, sum them up, then stop")
+        parser.add_argument("--once", action="store_true", help="sum up what has changed, then stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when something could not be counted."""
@@ -56,7 +56,7 @@ class Command(ConsoleCommand):
     def _run(self, options: dict[str, Any]) -> None:
         try:
             if absent := sorted(missing_tables(NEEDED)):
-                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be counted.")
+                raise CommandError(f"Missing in this environment: {', '.join(absent)}. Nothing can be counted.")
             failed = self._rebuild() if options["rebuild"] else 0
             if options["rebuild"] or options["once"]:
                 days = sum(1 for _ in tqdm(roll_all(), unit=" days", desc="summing up", disable=None, leave=False))

@@ -12,7 +12,10 @@ from conversations.work import running
 class Command(ConsoleCommand):
     """Runs until it is told to end; of several, one works."""
 
-    help = "Find what is stuck, unanswered or overdue by now, and give back what its holder forgot. Runs until stopped."
+    help = (
+        "Find conversations that are stuck, unanswered or overdue, and put those that their holder forgot back in the "
+        "queue. Runs until stopped."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """--once: stop when nothing is due any more, for a scheduler that runs it every minute."""

@@ -12,7 +12,7 @@ from conversations.work import running
 class Command(ConsoleCommand):
     """Runs until it is told to end; of several, one works."""
 
-    help = "Send notifications that are due to their destinations, again after failures. Runs until stopped."
+    help = "Send due notifications to their destinations, and retry those that failed. Runs until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """--once: stop when nothing is due any more, for a scheduler that runs it every minute."""

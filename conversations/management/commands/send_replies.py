@@ -13,11 +13,11 @@ from conversations.work import running
 class Command(ConsoleCommand):
     """Runs until it is told to end. Several may run at once. The only process that needs the companies' secrets."""
 
-    help = "Send the replies of people from the outbox queue, and ask what became of them. Runs until stopped."
+    help = "Send people's replies from the outbox queue, and ask the providers what became of them. Runs until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """--once: stop when nothing more may leave now."""
-        parser.add_argument("--once", action="store_true", help="stop when nothing more may leave now")
+        parser.add_argument("--once", action="store_true", help="stop when nothing more can be sent now")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Raises `CommandError` where replies are not configured."""

@@ -17,7 +17,7 @@ class Command(ConsoleCommand):
     help = (
         "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies, "
         "the notifier, Insight with its walks, and reconcile in one process, until SIGTERM or SIGINT. Start a second "
-        "one for availability: both receive and send, and one of the two does each other part."
+        "one for availability: both receive and send, and each other part runs in one of the two."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

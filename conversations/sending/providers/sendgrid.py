@@ -137,7 +137,7 @@ def _refusal(status: int, headers: Mapping[str, str]) -> Exception:
 
 def _quotable(text: str) -> str:
     if not re.fullmatch(r"[\w.:-]{1,200}", text, re.ASCII):
-        raise CannotAsk("That id cannot stand in a query.")
+        raise CannotAsk("That id cannot be used in a query.")
     return text
 
 

@@ -125,5 +125,5 @@ def _address(message: Outgoing, number: str) -> str:
 
 def _id(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9]{2,64}", text):
-        raise CannotAsk("That is no id of Twilio's.")
+        raise CannotAsk("That is not a Twilio id.")
     return text

@@ -37,7 +37,7 @@ class Chats(Adapter):
     title: ClassVar[str] = "Chats"
     icon: ClassVar[str] = "chats"
     about: ClassVar[str] = (
-        "People's sessions with the chatbot, found by their phone numbers: texts for about three hours, times and "
+        "People's sessions with the chatbot, found by phone number. Texts are kept for about 3 hours, times and "
         "images for good."
     )
     tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")

@@ -45,7 +45,7 @@ def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listin
         tabs=tabs(user_id, "chats"),
         filters=form,
         empty="No chats",
-        empty_text="Nothing was written in those days." if form.is_bound and form.has_changed() else "",
+        empty_text="Nothing was written on those days." if form.is_bound and form.has_changed() else "",
     )
     since, until = form.instants(zone_of(staff))
     if since or until:

@@ -212,7 +212,9 @@ def _notices(
             latest.error, "The time of this user's last chat could not be read", "CHATS", USERS_LAST_MESSAGE
         )
     if alive.value.last is not None:
-        found.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
+        found.append(
+            f"This user has more sessions in Sessions than the console reads at once: {queries.MOST_SESSIONS}."
+        )
     return tuple(found)
 
 

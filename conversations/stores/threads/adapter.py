@@ -155,7 +155,7 @@ class Threads(Adapter):
         """Return the page of the thread."""
         key, item = loaded.key, loaded.metadata[0] if loaded.metadata else None
         title = reading.title_of(item)
-        flaws = reading.flaws_of(item, key) if item else ("its metadata is not there: only messages are",)
+        flaws = reading.flaws_of(item, key) if item else ("its metadata is missing: there are only messages",)
         if len(loaded.metadata) > 1:
             flaws = (*flaws, "its metadata is stored twice, under both keys: this is the one that changed last")
         user = reading.user_of(item, key)

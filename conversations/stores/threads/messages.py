@@ -99,7 +99,7 @@ def feedback_of(item: ThreadMessage, *, raw: bool) -> tuple[Feedback | None, tup
     if verso and verso not in VERSOS:
         flaws.append("its verso is neither up nor down")
     if isinstance(item.plain("feedback"), dict | list):
-        flaws.append("its feedback is no text")
+        flaws.append("its feedback is not text")
     if not (verso or comment):
         return None, tuple(flaws)
     return Feedback(known or redact(verso)[:40], comment if raw else redact(comment)), tuple(flaws)
@@ -114,7 +114,7 @@ def origins_of(item: ThreadMessage, *, raw: bool) -> tuple[tuple[Origin, ...], t
     found = tuple(_origin(each, raw=raw) for each in listed[:SOURCES_SHOWN])
     if len(listed) > SOURCES_SHOWN:
         found += (Origin(f"… and {len(listed) - SOURCES_SHOWN} more"),)
-    return found, () if isinstance(value, list) else ("its sources are no list",)
+    return found, () if isinstance(value, list) else ("its sources are not a list",)
 
 
 def _origin(value: Any, *, raw: bool) -> Origin:

@@ -46,7 +46,7 @@ class Command(ConsoleCommand):
             self.stdout.write("The demo's data is there already. Nothing was changed.")
             return
         if was_there:
-            raise CommandError("An earlier run did not end. Remove its data: docker compose down --volumes")
+            raise CommandError("An earlier run did not finish. Remove its data: docker compose down --volumes")
         password = passwords.generate()
         create_staff(password)
         fill_tables(clock.now())

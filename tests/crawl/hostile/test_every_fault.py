@@ -62,7 +62,7 @@ NAMES_ONLY = {("BatchGetItem", "STAFF"), ("Query", "CONSOLE")}
 ABSENT = re.compile(r"\b(no|none|nobody|nothing|empty|unknown|not found|0 conversations)\b", re.IGNORECASE)
 
 # Where some lines of a page cannot be read, older ones move up, and this is one of them.
-OF_OLDER = ("its sender is of no known kind",)
+OF_OLDER = ("its sender is not of a known kind",)
 
 Addresses = dict[str, list[str]]
 

@@ -89,7 +89,7 @@ def test_other_spellings_inside_a_message_are_understood(entry, speaker, text):
 @pytest.mark.parametrize(
     ("entry", "flaws"),
     [
-        ({"role": "+447700900999", "timestamp": 1, "text": "hi"}, ("its sender is of no known kind",)),
+        ({"role": "+447700900999", "timestamp": 1, "text": "hi"}, ("its sender is not of a known kind",)),
         ({"from": "+447700900999", "ts": 1, "text": "hi"}, ("it does not say who wrote it", "it has no time")),
     ],
 )

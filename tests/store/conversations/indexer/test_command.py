@@ -55,7 +55,7 @@ def test_once_while_another_worker_is_at_it(store):
 
     put(store, hand_off_to_human=True)
     assert Lease("another").take()
-    assert "Another worker is at it." in run("--once")
+    assert "Another worker is doing it." in run("--once")
     assert indexed(store)["waiting"] == set()
 
 

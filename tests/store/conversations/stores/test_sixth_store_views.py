@@ -214,7 +214,7 @@ def test_without_its_table_the_section_says_so(notes):
     presence.forget()
     try:
         page = text_of(signed_in(member()).get(HOME))
-        assert "Not in this environment" in page
+        assert "Not available in this environment" in page
         assert "<form" not in page.split("<main")[1].split("</main>")[0]
         assert "absent" in text_of(signed_in(admin()).get("/system/"))
     finally:

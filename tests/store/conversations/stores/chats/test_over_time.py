@@ -110,7 +110,7 @@ def test_pages_go_on_and_back_and_cursors_are_of_one_person_user_and_days(store)
 @pytest.mark.parametrize(
     ("drift", "flaw"),
     [
-        ({"ChatAgent": "bot"}, "ChatAgent: none that the schema knows"),
+        ({"ChatAgent": "bot"}, "ChatAgent: not a value that the schema knows"),
         ({"ChatAgent": 7}, "ChatAgent: number instead of text"),
         ({"ImageId": ["x"]}, "ImageId: list instead of text"),
     ],

@@ -144,7 +144,7 @@ def test_a_text_without_an_event_is_shown_and_flagged(store, running):
 @pytest.mark.parametrize(
     ("drift", "flaw"),
     [
-        ({"ChatAgent": "bot"}, "ChatAgent: none that the schema knows"),
+        ({"ChatAgent": "bot"}, "ChatAgent: not a value that the schema knows"),
         ({"ChatAgent": None}, "ChatAgent: NULL"),
         ({"ChatAgent": ...}, "ChatAgent: missing"),
         ({"ChatAgent": ""}, "ChatAgent: empty text"),

@@ -230,7 +230,7 @@ def test_of_more_sessions_than_are_read_at_once_nobody_claims_that_they_expired(
     store.put_all("CHATS", [event(each, each) for each in begun])
     page = sessions()
     assert [row.cells[0].text for row in page.rows] == ["running", "running", "not known"]
-    assert "more sessions in Sessions than are read at once: 2" in page.notices[0]
+    assert "more sessions in Sessions than the console reads at once: 2" in page.notices[0]
 
 
 def test_a_cursor_is_of_one_person_and_user(store):

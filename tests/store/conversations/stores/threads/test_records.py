@@ -71,7 +71,7 @@ def test_the_schemas_example_is_shown_with_its_feedback(store):
     assert shown.extra.feedback == Feedback("up", "Helpful answer")
     # Its key and its attributes name three different times; the key's is that of the order.
     assert any("its key and its timestamp differ" in flaw for flaw in shown.drift)
-    assert record.flaws == ("its metadata is not there: only messages are",)
+    assert record.flaws == ("its metadata is missing: there are only messages",)
 
 
 def test_a_thread_is_loaded_with_one_batch_and_two_queries(store):

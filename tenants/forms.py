@@ -117,7 +117,7 @@ class TenantIdForm(forms.Form):
 
     to = forms.CharField(
         max_length=MAX_ID,
-        label="To the tenant",
+        label="Move to tenant",
         help_text="The tenant's id. Webhooks will find the channel there.",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
         error_messages={"required": "Enter a tenant's id."},

@@ -49,7 +49,7 @@ class SetPasswordForm(forms.Form):
     """A link's code and a new password, twice. Passwords are never sent back."""
 
     code = forms.CharField(
-        label="Code of the link",
+        label="Code from the link",
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "data-from-fragment": True, **_PLAIN}),
         help_text="If this is empty, paste the part of your link after the #.",

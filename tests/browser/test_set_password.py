@@ -27,14 +27,14 @@ def test_code_of_the_link_goes_into_the_form_and_out_of_the_address(open_page, d
 def test_page_without_a_code_asks_for_it(open_page):
     page = open_page(None)
     page.goto("/set-password/")
-    expect(page.get_by_label("Code of the link")).to_be_visible()
+    expect(page.get_by_label("Code from the link")).to_be_visible()
 
 
 def test_without_scripts_the_code_is_pasted_by_hand(open_page):
     page = open_page(None, java_script_enabled=False)
     page.goto(LINK)
     expect(page.get_by_text("If this is empty, paste the part of your link after the")).to_be_visible()
-    page.get_by_label("Code of the link").fill("abcDEF-123_code")
+    page.get_by_label("Code from the link").fill("abcDEF-123_code")
     page.get_by_label("New password").fill("one long passphrase")
     page.get_by_label("The same password again").fill("one long passphrase")
     page.get_by_role("button", name="Set password").click()

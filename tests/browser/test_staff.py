@@ -105,7 +105,7 @@ def made_account(page: Page, username: str) -> str:
 def set_password(page: Page, link: str, scripts: bool) -> None:
     page.goto(link)
     if not scripts:
-        page.get_by_label("Code of the link").fill(link.partition("#")[2])
+        page.get_by_label("Code from the link").fill(link.partition("#")[2])
     page.get_by_label("New password").fill(PASSWORD)
     page.get_by_label("The same password again").fill(PASSWORD)
     page.get_by_role("button", name="Set password").click()

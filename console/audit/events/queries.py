@@ -202,4 +202,4 @@ def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[A
         if found or all(walk.last_evaluated_key is None for walk in walks):
             return found, NO_ENTRY
     looked_at = sum(walk.total_scanned_count for walk in walks)
-    return [], f"No entry with this key is among the {looked_at:,} entries of the trail that were looked at."
+    return [], f"None of the {looked_at:,} trail entries searched has this key."

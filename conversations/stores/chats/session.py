@@ -205,4 +205,4 @@ def _images(loaded: LoadedSession) -> tuple[Listing, ...]:
         return ()
     listing = Listing("Images", COLUMNS, tuple(reversed(rows.values())))
     is_whole = loaded.window.is_from_start and loaded.window.is_to_end
-    return (listing if is_whole else replace(listing, about="Of the messages shown above."),)
+    return (listing if is_whole else replace(listing, about="From the messages shown above."),)

@@ -134,7 +134,7 @@ class Threads(Adapter):
             title=f"Threads of {redact(user)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
-            about="Newest first, by when they were started.",
+            about="Newest first, by start time.",
             next=page.next,
             notices=page.notices,
             filters=filters,

@@ -171,5 +171,5 @@ def _notices(threads: Sequence[Thread], read: Sequence[_Read], staff: Staff, *, 
     if failed := sum(each.failed for each in read):
         words.append(f"{failed:,} of the threads could not be read.")
     if cut := sum(not each.whole and not each.failed for each in read):
-        words.append(f"{cut:,} of the threads are so long that only their latest messages were looked through.")
+        words.append(f"{cut:,} of the threads are so long that only their latest messages were searched.")
     return words

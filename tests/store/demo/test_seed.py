@@ -48,7 +48,7 @@ def test_it_fills_an_empty_store_once_and_keeps_what_people_change(queue, bare_s
 
 def test_what_was_half_filled_is_not_filled_again(queue, bare_store):
     items.create_tables()
-    with pytest.raises(CommandError, match="An earlier run did not end"):
+    with pytest.raises(CommandError, match="An earlier run did not finish"):
         seed()
     assert bare_store.all("STAFF") == []
 

@@ -44,7 +44,7 @@ def test_headers_turns_further_lines_and_attributes():
             "talks.txt:4: “name” is not known here; known are assistant, customer, h",
         ),
         ("=== a b\nname: Ann\nname: Bob", "talks.txt:3: the dialogue has two “name:” lines"),
-        ("=== a b\ncustomer: hi\nand bye", "talks.txt:3: “and bye” is no “name: text”"),
+        ("=== a b\ncustomer: hi\nand bye", "talks.txt:3: “and bye” is not “name: text”"),
         ("=== a b\n  hi", "talks.txt:2: an indented line goes on with a message"),
         ("=== a b\ncustomer: hi\nwith: {", "talks.txt:3: not JSON"),
         ("=== a b\ncustomer: hi\nwith: [1]", "talks.txt:3: “with:” takes a JSON object"),

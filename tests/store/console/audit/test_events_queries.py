@@ -260,7 +260,7 @@ def test_a_search_that_ends_before_the_trail_says_how_far_it_looked(store, monke
     store.put("IDEMPOTENCY", event())
     with calls.budget(8) as budget:
         found = read_event(KEY, AUDITOR)
-    assert found.note == "No entry with this key is among the 15 entries of the trail that were looked at."
+    assert found.note == "None of the 15 trail entries searched has this key."
     # Three rounds; the range of epochs ended with the first.
     assert [each.operation for each in budget.calls] == ["GetItem"] + ["Query"] * 4
     store.empty()

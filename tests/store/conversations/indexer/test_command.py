@@ -45,7 +45,7 @@ def test_once_does_what_is_there_and_ends(store):
     put(store, hand_off_to_human=True, updated_at=T1)
     said = run("--once")
     assert "Indexing by stream, with a sweep of the whole table first." in said
-    assert "In all:" in said
+    assert "Total:" in said
     assert indexed(store)["waiting"] == {CONVERSATION}
     assert "Indexing by stream.\n" in run("--once")
 
@@ -83,7 +83,7 @@ def test_a_signal_ends_the_worker_and_gives_the_lease_back(store):
     assert process.returncode == 0, [*told, rest]
     assert told[0].startswith("Indexing by stream")
     assert told[1].startswith("Swept the table: 1 read, 1 repaired")
-    assert rest.startswith("In all:")
+    assert rest.startswith("Total:")
     assert "owner" not in store.get("CONSOLE", pk="INDEXER", sk="LEASE")
     assert indexed(store)["waiting"] == {CONVERSATION}
 

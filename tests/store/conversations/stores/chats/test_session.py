@@ -362,7 +362,7 @@ def test_a_hundred_images_are_one_call(store):
         page = opened(BEGUN)
     assert [call.operation for call in seen].count("BatchGetItem") == 1
     assert len(page.tables[0].rows) == 100
-    assert page.tables[0].about == "Of the messages shown above."
+    assert page.tables[0].about == "From the messages shown above."
 
 
 # --- What fails -----------------------------------------------------------------------------------------------------

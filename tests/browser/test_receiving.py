@@ -119,7 +119,7 @@ def test_a_first_message_is_rejected_with_a_reason_or_approved(open_page):
     page.goto("/queue/")
     page.get_by_role("link", name=re.compile("To approve")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("1 first message to approve")
-    page.get_by_text("What will be sent on").click()
+    page.get_by_text("What will be sent").click()
     check_looks(page, "to-approve")
     page.get_by_text("Reject…").click()
     page.get_by_label("Why should it not be sent?").fill("")

@@ -4,16 +4,16 @@ from django.apps import AppConfig
 
 
 class ConversationsConfig(AppConfig):
-    """See the package's modules."""
+    """Configuration of the conversations app."""
 
     name = "conversations"
 
     def ready(self) -> None:
-        """Register the checks, and what the base asks apps for.
+        """Register the system checks and everything this app contributes to the base.
 
-        Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; where pages ask how many wait for a human, how the queue's index is, what
-        scrapes are told, what the search box finds; and the other stores of conversations.
+        Finders of the search box, sections of the system page, gauges for scrapes, the source of a trail's
+        conversation, the names and existence of companies, what to release when an account is disabled, the queue's
+        count in the navigation, and the other stores of conversations.
         """
         from console import context, system_sections
         from console.audit import scoping

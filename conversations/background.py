@@ -1,4 +1,4 @@
-"""The background work on the system page: in sentences, what runs, what waits, and what is not configured."""
+"""The background work on the system page: what runs, what waits and what is not configured, in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,14 +38,14 @@ from conversations.work import (
 )
 
 TITLE = "Background work"
-# For so long it is said that messages may be missing.
+# How long the page warns that messages may be missing.
 MISSED_SHOWN = timedelta(days=7)
 WALKS = tuple(map(lease_name, WALKED))
 
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """How one part is. `runs`: it does; None: it never has. `words` are sentences; `fact` is what they stand under."""
+    """The state of one part. `runs` is None if it never ran; `words` are sentences, shown under the label `fact`."""
 
     fact: str
     title: str
@@ -54,7 +54,7 @@ class WorkState:
 
 
 def section(now: datetime) -> SystemSection:
-    """How the background work is. One BatchGetItem, a Query for each kind of late work, and one call of SQS.
+    """Return the section of the background work. One BatchGetItem, a Query per kind of late work, one call of SQS.
 
     Raises the store's errors.
     """
@@ -84,7 +84,7 @@ def section(now: datetime) -> SystemSection:
 
 
 def _notes() -> dict[str, dict[str, Any]]:
-    """What each part noted of itself, by name; nothing for who never ran."""
+    """Return the notes of each part by name, empty for a part that never ran."""
     names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, *WALKS)
     try:
         return notes_of(names)
@@ -139,7 +139,7 @@ def _notifier(noted: dict[str, Any], now: datetime) -> WorkState:
 
 
 def _walks(noted: Sequence[dict[str, Any]], now: datetime) -> WorkState:
-    """How the workers are that walk over the other stores for Insight, of each kind one."""
+    """Return the state of the workers that walk over the other stores for Insight, one for each kind."""
     fact, title = "Insight of other stores", "Insight's walks"
     running = [describe_beat(each, now, "its worker", "walks")[0] for each in noted]
     if not any(each is not None for each in running):
@@ -164,7 +164,7 @@ def _waiting(found: QueueDepth) -> str:
 
 
 def _recurring(noted: dict[str, Any], fact: str, title: str, every: timedelta, now: datetime) -> WorkState:
-    """How work is that is due every so often, in a process of its own, in `work`, or by a timer."""
+    """Return the state of recurring work, which runs in its own process, in `work`, or by a timer."""
     ran_at = clock.parse_instant(noted.get("ran_at"))
     if ran_at is None:
         return WorkState(fact, title, None, "It has never run.")
@@ -176,7 +176,7 @@ def _recurring(noted: dict[str, Any], fact: str, title: str, every: timedelta, n
 
 
 def _late(now: datetime) -> str:
-    """How late the oldest message is that is still to be finished."""
+    """Say how late the oldest unfinished message is."""
     try:
         found = parallel(*(partial(_oldest_due, kind, now) for kind in (TO_APPEND, TO_AI)))
     except TableMissing:

@@ -1,4 +1,4 @@
-"""What must be right about conversations' settings before anything starts: see `console.checks`."""
+"""System checks of the settings for conversations, run before anything starts: see `console.checks`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +20,7 @@ Messages = Iterable[checks.CheckMessage]
 
 @checks.register(SAFETY)
 def check_routing(app_configs: Any, **_: Any) -> Messages:
-    """Refuse a HAND_OFF_ROUTING that is none, or that sends messages where nobody reads."""
+    """Refuse an unknown HAND_OFF_ROUTING, and one that sends messages to people without an inbound source."""
     if settings.HAND_OFF_ROUTING not in (OFF, HELD, WAITING):
         yield StartRefusal(
             f"HAND_OFF_ROUTING must be {OFF}, {HELD} or {WAITING}.",
@@ -74,7 +74,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_notifications(app_configs: Any, **_: Any) -> Messages:
-    """Refuse settings with which notifications would lead nowhere."""
+    """Refuse an invalid console URL or sender address of notifications."""
     if settings.CONSOLE_URL and not is_web_address(settings.CONSOLE_URL):
         yield StartRefusal(
             "CONSOLE_URL must be the console's address.",
@@ -94,7 +94,7 @@ def check_notifications(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_prices(app_configs: Any, **_: Any) -> Messages:
-    """Refuse prices of models that cannot be read."""
+    """Refuse INSIGHT_PRICES that cannot be read."""
     for problem in problems_of_prices(settings.INSIGHT_PRICES):
         yield StartRefusal(
             problem, hint="docs/insight.md has an example of prices of your own.", id="conversations.E009"

@@ -1,8 +1,8 @@
-"""The companies that people may choose among, and a company's projects.
+"""The companies that people may choose from, and a company's projects.
 
-The conversations table cannot list its companies without a walk over all of it. The console therefore keeps a
-registry in its own table (`pk = COMPANIES`, `sk` = company id). The indexer adds what it sees; `manage.py companies
-discover` finds what was there before.
+Listing the companies of the conversations table would need a scan of all of it. The console therefore keeps a
+registry in its own table (`pk = COMPANIES`, `sk` = company id). The indexer adds the companies it sees; `manage.py
+companies discover` finds the earlier ones.
 """
 
 from collections.abc import Callable, Collection
@@ -26,11 +26,11 @@ from conversations.reading import is_gone, text_of
 
 PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
-# Reads of the registry, of some 7,000 companies each.
+# Pages read of the registry, with some 7,000 companies each.
 REGISTRY_READS = 4
-# How long people whose scope names the company may see its old name.
+# How long people whose scope names a company may see its old name.
 CACHED_SECONDS = 30
-# How often each indexer notes a company: a write for every message would cost more than the queue itself.
+# Minimum time between an indexer's notes of a company: a write per message would cost more than the queue itself.
 NOTED_SECONDS = 60
 _REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
 # Projects are rarely renamed.
@@ -38,7 +38,7 @@ NAMES_CACHED_SECONDS = 300
 
 
 class RegisteredCompany(StoreModel):
-    """A company of the registry. `source` says who named it first; `seen_at` is ISO 8601 text in UTC."""
+    """A company of the registry. `source` is what registered it first; `seen_at` is ISO 8601 text in UTC."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
@@ -52,7 +52,7 @@ class RegisteredCompany(StoreModel):
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """A company as lists show it: by its name, or by its id while no name is known."""
+    """A company as lists show it. `name` is its id while no name is known."""
 
     company_id: str
     name: str
@@ -60,7 +60,7 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A company as an item names it, and when (ISO 8601). Sightings of one company are equal, whatever they say."""
+    """A company as an item names it. `seen_at` is ISO 8601; sightings of one company are equal."""
 
     company_id: str
     name: str = field(compare=False)
@@ -69,7 +69,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of a company: by its name, or by its id while no name is known."""
+    """A project of a company. `name` is its id while no name is known."""
 
     project_id: str
     name: str
@@ -77,17 +77,17 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Projects:
-    """A company's projects as far as they were read; `more`: there are others."""
+    """The projects of a company that were read; `more`: there are others."""
 
     projects: tuple[Project, ...]
     more: bool
 
 
 def companies_for(staff: Staff) -> tuple[Company, ...]:
-    """List the companies in a person's scope by name. Without a registry: those that the scope names.
+    """List the companies in a person's scope by name; without a registry, those that the scope names.
 
-    Each worker reads the registry at most every `CACHED_SECONDS`. People with scope "all" see a new company at once:
-    one GetItem tells whether there is one.
+    Each worker reads the registry at most every `CACHED_SECONDS`. People with scope "all" see a new company
+    immediately, because one GetItem checks the registry's revision.
     """
     if staff.scope.is_empty:
         return ()
@@ -100,19 +100,19 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
 
 
 def all_companies() -> tuple[Company, ...]:
-    """List every company of the registry, for work that is nobody's. Raises the store's errors."""
+    """List every company of the registry, for background work. Raises the store's errors."""
     return tuple(Company(company_id, name or company_id) for company_id, name in _registered(""))
 
 
 def check_lead(company_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` unless a person leads a team, and `NotFound` unless that company is in their scope."""
+    """Raise `Forbidden` unless a person leads a team, and `NotFound` unless the company is in their scope."""
     staff.require(Permission.TEAM_LEAD)
     if not staff.scope.covers_company(company_id):
         raise NotFound
 
 
 def find(company_id: str) -> Company | None:
-    """Return a company that the registry or a conversation names, or None. At most one GetItem and one Query."""
+    """Return a company of the registry or of a conversation, or None. At most one GetItem and one Query."""
     if named := company_named(company_id):
         return named
     try:
@@ -122,17 +122,17 @@ def find(company_id: str) -> Company | None:
 
 
 def exists(company_id: str) -> bool:
-    """Whether there is a company of that id. Costs what `find` does."""
+    """Return whether a company has this id. At most one GetItem and one Query."""
     return find(company_id) is not None
 
 
 def names_for(staff: Staff) -> dict[str, str]:
-    """Return the names by id of the companies in a person's scope, to choose somebody's scope from."""
+    """Return the names by id of the companies in a person's scope, to choose the scope of an account from."""
     return {company.company_id: company.name for company in companies_for(staff)}
 
 
 def _revision() -> str:
-    """Changes with every new company and new name; "" before the first, or without the registry."""
+    """Return the registry's revision, which changes with every new company or name; "" if there is none yet."""
     try:
         answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL")
     except TableMissing:
@@ -142,9 +142,9 @@ def _revision() -> str:
 
 @cached_for(CACHED_SECONDS)
 def _registered(revision: str) -> tuple[tuple[str, str], ...]:
-    """Read id and name of every company of the registry; none where it is missing.
+    """Return the id and name of every company of the registry; () if the table is missing.
 
-    Strongly consistent, so that what is cached for a revision holds everything that the revision counts.
+    Strongly consistent, so that the cached rows of a revision include everything that the revision counts.
     """
     found: list[tuple[str, str]] = []
     pages = RegisteredCompany.query(PARTITION, consistent_read=True).page_iter
@@ -164,10 +164,10 @@ def company_named(company_id: str) -> Company | None:
 
 
 def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
-    """List a company's projects: one Query of one item for each, skipping along the company/project index.
+    """List a company's projects with one Query of one item each, skipping along the company/project index.
 
-    Reads at most `limit` projects and one Query more. A project whose first conversation is past its TTL takes a second
-    Query, to see whether a living one follows.
+    Reads at most `limit` projects, and one more Query for `more`. A project whose first conversation is past its TTL
+    takes a second Query, which looks for one that is not.
     """
     found: list[Project] = []
     last: str | None = None
@@ -185,14 +185,14 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
 
 
 def has_project(company_id: str, project_id: str) -> bool:
-    """Whether a company has conversations of a project: one Query of one item. Raises the store's errors."""
+    """Return whether a company has conversations of a project. One Query of one item; raises the store's errors."""
     if not fits(company_id, SORT_KEY_BYTES) or not fits(project_id, SORT_KEY_BYTES):
         return False
     return bool(_query(company_id, Conversation.project_id == project_id, 1))
 
 
 def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, cached."""
+    """Return the names of the first `PROJECTS_SHOWN` pairs of company and project. One Query each, cached."""
     asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]
     names = parallel(*(partial(_project_name, *each) for each in asked))
     return {pair: name for pair, name in zip(asked, names, strict=True) if name}
@@ -233,7 +233,7 @@ def _query(company_id: str, condition: Any, limit: int) -> list[Conversation]:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a walk found: names by company id, the number of items read, and whether it saw the whole table."""
+    """The result of a walk: names by company id, the number of items read, and whether it reached the end."""
 
     companies: dict[str, str]
     items: int
@@ -241,9 +241,9 @@ class Discovery:
 
 
 def discover(max_items: int, progress: Callable[[int], object] = lambda _: None) -> Discovery:
-    """Walk over at most `max_items` conversations for their companies. For the command line, never for a page.
+    """Scan at most `max_items` conversations for their companies. For the command line, never for a page.
 
-    Reads the whole index item by item: one read unit for each 8 KB.
+    Reads the whole company/project index: one read unit for each 8 KB.
     """
     names: dict[str, str] = {}
     items = 0
@@ -271,9 +271,10 @@ def discover(max_items: int, progress: Callable[[int], object] = lambda _: None)
 
 
 def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
-    """Note a company in the registry. Return False if a later sighting is there already; the first source stays.
+    """Register a company, or update its name. Return False if a later sighting is already stored.
 
-    Also False for an id that no key can hold, and for one that reads as all companies. Raises the store's errors.
+    The first source stays. Also returns False for an id that is too long for a key, or that means all companies.
+    Raises the store's errors.
     """
     if not fits(company_id, SORT_KEY_BYTES) or company_id == ALL:
         return False
@@ -307,14 +308,14 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
 
 @cached_for(NOTED_SECONDS, entries=10_000)
 def note(sighting: Sighting) -> bool:
-    """Register as `register` does, at most once in `NOTED_SECONDS` for each company. Raises the store's errors."""
+    """Call `register` at most once every `NOTED_SECONDS` for each company. Raises the store's errors."""
     return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
 
 
 def note_company_of(stored: dict[str, dict[str, Any]]) -> None:
-    """Register the company of an item, or of an image of it. Raises the store's errors.
+    """Register the company of an item or of its stream image. Raises the store's errors.
 
-    An item keeps the name that its company had when it was created, so the newest item has today's name.
+    An item keeps the name its company had when the item was created, so the newest item has the current name.
     """
     company_id = stored.get("company_id", {}).get("S")
     if not isinstance(company_id, str) or not company_id:

@@ -1,4 +1,4 @@
-"""The content of one message as blocks: text, code, images (named, never loaded), tool calls, and trees of the rest."""
+"""The content of one message as blocks: text, code, images (named, never loaded), tool calls, trees for the rest."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from console.redaction.credentials import mask_credentials
 from console.trees import text_of, tree_of
 from conversations.records import Block
 
-# Fields that hold what a message says; the first present counts.
+# Fields for the content of a message; the first one present counts.
 CONTENT = ("content", "text", "body")
 _TEXT_TYPES = {"text", "input_text", "output_text"}
 _FILE_TYPES = {
@@ -26,12 +26,12 @@ MAX_NESTING = 4
 
 
 def first_of(entry: dict[str, Any], *names: str) -> Any:
-    """Return the first of these fields that holds anything; None for none."""
+    """Return the value of the first of these fields that is not empty, or None."""
     return next((entry[name] for name in names if entry.get(name) not in (None, "")), None)
 
 
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """Return the blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
+    """Return the blocks of a message, redacted unless `raw`, and the flaws of its content. Never raises."""
     reader = _ContentReader(raw=raw)
     blocks = list(reader.parts(_field(entry, *CONTENT)))
     for name in ("function_call", "tool_calls"):
@@ -79,19 +79,19 @@ class _ContentReader:
             yield self.data(part, kind)
 
     def calls(self, value: Any) -> Iterator[Block]:
-        """Yield what the AI asked its tools to do: one call, or a list of them."""
+        """Yield the blocks of the AI's tool calls: one call, or a list of them."""
         for each in (value if isinstance(value, list) else [value])[:MAX_PARTS]:
             yield self.call(each) if isinstance(each, dict) else self.data(each)
 
     def call(self, part: dict[str, Any]) -> Block:
-        """Return the call of a tool or function, its arguments as a tree."""
+        """Return the block of a tool or function call, with its arguments as a tree."""
         function = part["function"] if isinstance(part.get("function"), dict) else part
         kind = "tool_use" if part.get("type") == "tool_use" else "function_call"
         arguments = _from_json(_field(function, "input", "arguments"))
         return Block(kind, label=self.label(function.get("name")), data=self.tree(arguments))
 
     def result(self, part: dict[str, Any]) -> Block:
-        """Return a tool's answer."""
+        """Return the block of a tool's result."""
         value = _from_json(_field(part, "content", "output"))
         label = self.label(first_of(part, "name", "tool_use_id"))
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
@@ -102,7 +102,7 @@ class _ContentReader:
         return Block("tool_result", label=label, data=self.tree(value))
 
     def data(self, value: Any, kind: str = "") -> Block:
-        """Return anything unknown as a tree."""
+        """Return a block for anything unknown, as a tree."""
         return Block("data", label=self.label(kind), data=self.tree(value))
 
     def tree(self, value: Any) -> Any:
@@ -116,12 +116,12 @@ class _ContentReader:
 
 
 def _field(part: dict[str, Any], *names: str) -> Any:
-    """Return the first of these fields that is there, whatever it holds."""
+    """Return the value of the first of these fields that is present, even if it is empty."""
     return next((part[name] for name in names if name in part), None)
 
 
 def _text_in(part: dict[str, Any]) -> str | None:
-    """The text of a text part: plain, or nested as {"value": …}."""
+    """Return the text of a text part: plain, or nested as {"value": …}."""
     value = first_of(part, "text", "content")
     if isinstance(value, dict):
         value = value.get("value")
@@ -129,7 +129,7 @@ def _text_in(part: dict[str, Any]) -> str | None:
 
 
 def _reference(part: dict[str, Any]) -> str:
-    """The name of an image, file or recording. The console never loads it."""
+    """Return the name of an image, file or recording, which the console never loads."""
     source: Any = part
     for _ in range(3):
         inner = first_of(source, "image_url", "file", "source", "image", "document")
@@ -154,7 +154,7 @@ def _size(source: dict[str, Any]) -> str:
 
 
 def _from_json(value: Any) -> Any:
-    """Arguments and results are often JSON as text."""
+    """Parse a value that is JSON as text, as arguments and results often are; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

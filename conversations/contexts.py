@@ -1,6 +1,6 @@
-"""From a list context, the sealed note of which list with which filters a person saw, to that list as it is now.
+"""Resolution of list contexts: the list that a person came from as it is now, and the next conversation in it.
 
-And to the conversation before or after one in it.
+A list context is a sealed record of a list and its filters.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from conversations.records import ConversationSummary
 
 
 def list_of(context: dict[str, Any], staff: Staff) -> ConversationList | None:
-    """Return the list of conversations that a context names, if it is one and in scope."""
+    """Return the list of conversations that a context names; None for another context or one out of scope."""
     query = _query(context.get("filters"))
     filters = RecipientFilter(query).filters(zone_of(staff))
     try:
@@ -44,13 +44,13 @@ def list_of(context: dict[str, Any], staff: Staff) -> ConversationList | None:
 
 
 def filters_of(context: dict[str, Any]) -> dict[str, str]:
-    """Return the filters of a context of a list that are valid, as its page has them."""
+    """Return the valid filters of a list context, as the list's page has them."""
     query = _query(context.get("filters"))
     return CompanyListFilter(query).values() | RecipientFilter(query).values()
 
 
 def queue_form_of(context: dict[str, Any]) -> QueueForm:
-    """Return the tab and filters of a context of the queue."""
+    """Return a form with the tab and filters of a queue context."""
     return QueueForm(_query(context.get("filters"), tab=context.get("tab")))
 
 
@@ -63,7 +63,7 @@ def _query(values: Any, **more: Any) -> QueryDict:
 def neighbour(
     context: dict[str, Any] | None, reference: str, staff: Staff, *, back: bool
 ) -> ConversationSummary | None:
-    """Return the conversation next to one in the list of a context; None at its end.
+    """Return the conversation after (or before) one in the list of a context; None at its end.
 
     Raises `NotFound` and the store's errors.
     """
@@ -82,7 +82,7 @@ def neighbour(
 def _beside_in_queue(
     context: dict[str, Any], reference: str, staff: Staff, *, back: bool
 ) -> ConversationSummary | None:
-    """The row next to one in a tab of the queue as it is now; none for roles without a queue."""
+    """Return the row next to one in a tab of the queue as it is now; None for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
     form = queue_form_of(context)
@@ -96,7 +96,7 @@ def _beside_in_queue(
 
 
 def _beside(rows: tuple[ConversationSummary, ...], reference: str, *, back: bool) -> ConversationSummary | None:
-    """The neighbour in a short list; the first row for a conversation that has left it."""
+    """Return the neighbour in a short list; going forward, the first row for a conversation that has left it."""
     places = {row.reference: place for place, row in enumerate(rows)}
     if reference not in places:
         return rows[0] if rows and not back else None

@@ -1,7 +1,7 @@
 """Every attribute of a conversation item in groups, for the panels beside the transcript.
 
-Everybody reads values redacted and without credentials. Only `project_data` is shown like the transcript, because it
-helps to answer. To see the recipient in full, people use `conversations.services.reveal`, which is recorded.
+Values are redacted and without credentials for everybody. Only `project_data` is shown like the transcript, because
+it helps to answer. People see the recipient in full through `conversations.services.reveal`, which is recorded.
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ from conversations.models import Conversation
 from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
 from conversations.records import agent_shown, family_now
 
-# Values of a project that get a line of their own.
+# Maximum number of project values that get a line of their own.
 MAX_PLAIN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """Some facts under one heading; `trees` are values of free shape, each with its name."""
+    """Facts under one heading; `trees` are values of free shape, each with its name."""
 
     title: str
     facts: tuple[Fact, ...] = ()
@@ -34,7 +34,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All facts of a conversation: the main ones, what helps to answer, how it is stored and sent, what was wrong."""
+    """All facts of a conversation: the main ones, those that help to answer, the technical ones, and the drift."""
 
     main: FactGroup
     helpful: tuple[FactGroup, ...]
@@ -45,7 +45,7 @@ class Facts:
 def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -> Facts:
     """Return the facts of an item (schema platform-conversations, every attribute). Never raises.
 
-    `raw`: the person reads the transcript, and so the project's data, without redaction.
+    `raw`: the person reads the transcript, and therefore the project's data, without redaction.
     """
     helpful = (
         _project_data(item, raw=raw),
@@ -88,14 +88,14 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
 
 
 def _family(item: Conversation) -> str:
-    """What the status means; "" where its own words say that, or nobody knows."""
+    """Return the status family in parentheses; "" if the status already says it, or its family is unknown."""
     status = item.plain("conversation_status")
     family = family_now(status, clock.parse_instant(item.plain("updated_at")), clock.now())
     return "" if family is None or family.label in words(str(status)) else f"({family.label})"
 
 
 def _routing(item: Conversation) -> tuple[Fact, ...]:
-    """The conversation's routing rules in words (schema platform-conversations, `auto_queue_*`)."""
+    """Describe the routing rules of a conversation (schema platform-conversations, `auto_queue_*`)."""
     initial = _rule(item, "auto_queue_initial_message", "wait for approval", "go straight to the AI")
     replies = _rule(item, "auto_queue_reply_message", "go to people", "go to the AI")
     if is_set_by_console(item.raw):
@@ -115,14 +115,14 @@ def _rule(item: Conversation, attribute: str, held: str, otherwise: str) -> str:
 
 
 def _language(item: Conversation) -> str:
-    """The language that the project or its AI is told to use; "" where neither says."""
+    """Return the language configured for the project or its AI; "" if there is none."""
     texts = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
     found = (each.get(name) for each in texts for name in ("language", "locale", "lang"))
     return next((_line(value) for value in found if isinstance(value, str) and value), "")
 
 
 def _project_data(item: Conversation, *, raw: bool) -> FactGroup:
-    """What the project knows of the customer's matter: a fact for each plain value, one tree of the rest."""
+    """Return the project's data: a fact for each plain value, up to `MAX_PLAIN`, and one tree of the rest."""
     data = _guarded(item, "project_data", raw=raw)
     if not isinstance(data, dict):
         return FactGroup("Project data", trees=_trees(item, "project_data", raw=raw))
@@ -233,20 +233,20 @@ def protected(value: Any) -> Any:
 
 
 def unknown_names(item: ForeignModel) -> tuple[str, ...]:
-    """Return one line that names the attributes that no schema knows, if there are any."""
+    """Return one line that names the attributes that are not in the schema, or () if there are none."""
     unknown = sorted(item.unknown())
     names = ", ".join(redact(clean(name))[:60] for name in unknown[:20])
     return (f"unknown attributes: {names}",) if unknown else ()
 
 
 def unknown_tree(item: ForeignModel) -> Node | None:
-    """Return the attributes that no schema knows, redacted for everybody."""
+    """Return a tree of the attributes that are not in the schema, redacted for everybody; None if there are none."""
     unknown = item.unknown()
     return tree_of(protected(unknown)) if unknown else None
 
 
 def value_of(item: Conversation, name: str) -> str:
-    """Return an attribute as one line: its key decides what is masked, then its value."""
+    """Return an attribute as one line, masked by its name and then by its value."""
     return _line(_guarded(item, name))
 
 
@@ -281,7 +281,7 @@ def _lines(item: Conversation, *names: str) -> tuple[Fact, ...]:
 
 
 def _label(name: str) -> str:
-    """Turn a name in code into the label of a fact: `start_date` into "Start date"."""
+    """Turn the name of an attribute into a label: `start_date` into "Start date"."""
     spaced = name.replace("_", " ")
     return spaced[:1].upper() + spaced[1:]
 
@@ -294,7 +294,7 @@ def _texts(item: Conversation, name: str) -> tuple[str, ...]:
 
 
 def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[str, Node], ...]:
-    """Values of free shape; one that drifted to text or anything else is a tree of one leaf."""
+    """Return values of free shape as trees; one that drifted to text or another type is a tree of one leaf."""
     return tuple(
         (name.replace("_", " "), tree_of(_guarded(item, name, raw=raw)))
         for name in names
@@ -303,7 +303,7 @@ def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[st
 
 
 def yes_or_no(value: Any) -> str:
-    """Return a flag as "yes" or "no"; "" where it is absent."""
+    """Return a flag as "yes" or "no"; "" if it is absent, a list or a map."""
     return "" if value is None or isinstance(value, list | dict) else "yes" if is_true(value) else "no"
 
 
@@ -324,7 +324,7 @@ def _consent(item: Conversation) -> str:
 
 
 def _latency(item: Conversation, stored: StoredMessages) -> str:
-    """From the first request, else the item's creation, to the AI's first message."""
+    """Return the time from the first request, or else the item's creation, to the AI's first message."""
     requested, created = map(clock.parse_instant, (item.plain("initial_request_timestamp"), item.plain("created_at")))
     asked = requested or created
     answered = stored.at(stored.first_by_ai) if stored.first_by_ai else None

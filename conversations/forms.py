@@ -1,4 +1,4 @@
-"""Forms of finding: GET filters of lists, where junk costs a message, and the look-ups, which are only ever POSTed."""
+"""Forms to find conversations: GET filters of lists, which tolerate junk, and look-ups, which are always POSTed."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from conversations.reading import CHANNELS, words
 from conversations.records import ConversationSummary, Family
 
 _BY_FAMILY = {f"{FAMILY}{family}": family.label for family in Family}
-# The schema names some and writers use others, so each page adds those of its rows.
+# The schema names some statuses and writers use others, so each page adds those of its rows.
 KNOWN = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
     *("failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
@@ -60,7 +60,7 @@ class ConversationFilter(FilterForm):
         self.offer(())
 
     def offer(self, rows: Iterable[ConversationSummary]) -> None:
-        """Fill the selects with the known values, those of these rows, and the chosen one."""
+        """Fill the selects with the known values, the values of these rows, and the chosen one."""
         shown, chosen = list(rows), self.values()
         status = chosen.get("status", "")
         stored = dict.fromkeys((*KNOWN, *(row.status for row in shown), "" if status in _BY_FAMILY else status))
@@ -75,7 +75,7 @@ class ConversationFilter(FilterForm):
         self.fields[name].widget.choices = [("", "Any"), *choices]
 
     def values(self) -> dict[str, str]:
-        """Return the valid filters that are set, as a URL has them."""
+        """Return the valid filters that are set, as query parameters."""
         return {name: str(value) for name in self.fields if (value := self.cleaned_data.get(name))}
 
     def filters(self, zone: ZoneInfo) -> ConversationFilters:
@@ -90,7 +90,7 @@ class ConversationFilter(FilterForm):
 
 
 class CompanyListFilter(ConversationFilter):
-    """Adds the order. Conversations without `updated_at` are listed by project only."""
+    """The filters plus the order. Conversations without `updated_at` are listed by project only."""
 
     order = forms.ChoiceField(
         required=False,
@@ -106,12 +106,12 @@ class CompanyListFilter(ConversationFilter):
 
 
 class RecipientFilter(DaysForm, ConversationFilter):
-    """Adds the first and last day of creation."""
+    """The filters plus the first and last day of creation."""
 
     field_order = ("since", "until", "status", "channel", "hand_off", "task")
 
     def filters(self, zone: ZoneInfo) -> ConversationFilters:
-        """Return the filters, with days as instants from midnight to midnight in the person's time zone."""
+        """Return the filters, with the days as instants from midnight to midnight in the person's time zone."""
         since, until = self.instants(zone)
         return replace(super().filters(zone), since=since, until=until)
 
@@ -132,10 +132,10 @@ def _identifier(label: str, help_text: str = "") -> KeyField:
 
 
 class ConversationLookupForm(LookupForm):
-    """A look-up. `find` runs it; `terms` is what was typed, to be sealed into the address of the results."""
+    """A look-up. `find` runs it; `terms` are the typed values, which are sealed into the address of the results."""
 
     def find(self, staff: Staff) -> LookupFinding:
-        """Find in the person's scope."""
+        """Run the look-up in the person's scope."""
         raise NotImplementedError
 
     def terms(self) -> dict[str, str]:
@@ -144,20 +144,20 @@ class ConversationLookupForm(LookupForm):
 
 
 class RecipientLookup(ConversationLookupForm):
-    """By the recipient's phone number or email."""
+    """Look-up by the recipient's phone number or email."""
 
     look = "recipient"
     of_person = ("recipient",)
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
 
     def find(self, staff: Staff) -> LookupFinding:
-        """See `find_recipient`."""
+        """Call `find_recipient`, with country codes for a national number."""
         typed = self.cleaned_data["recipient"]
         return find_recipient(typed, staff, country_codes(staff) if is_national(typed) else ())
 
 
 class RepliesLookup(ConversationLookupForm):
-    """By our number or address and the recipient's, as the platform finds a conversation for a reply."""
+    """Look-up by our number or address and the recipient's, as the platform finds a conversation for a reply."""
 
     look = "replies"
     of_person = ("recipient",)
@@ -166,19 +166,19 @@ class RepliesLookup(ConversationLookupForm):
     recipient = _identifier("Recipient's phone number or email")
 
     def find(self, staff: Staff) -> LookupFinding:
-        """See `find_replies`."""
+        """Call `find_replies`."""
         terms = self.cleaned_data
         return find_replies(terms["channel"], terms["ours"], terms["recipient"], staff)
 
 
 class IdLookup(ConversationLookupForm):
-    """By conversation id."""
+    """Look-up by conversation id."""
 
     look = "id"
     conversation_id = KeyField(label="Conversation id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> LookupFinding:
-        """See `find_by_id`."""
+        """Call `find_by_id`."""
         return find_by_id(self.cleaned_data["conversation_id"], staff)
 
 
@@ -186,7 +186,7 @@ LOOKUPS: dict[str, type[ConversationLookupForm]] = by_look(RecipientLookup, Repl
 
 
 def bound_lookup(context: dict[str, Any] | None) -> ConversationLookupForm | None:
-    """Return the valid look-up that a list context of results names, or None."""
+    """Return the look-up of a list context, bound and valid, or None."""
     match context:
         case {"list": "found", "look": str() as look, "terms": dict() as terms} if look in LOOKUPS:
             form = bind_lookup(LOOKUPS[look], terms)

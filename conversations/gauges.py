@@ -1,6 +1,6 @@
-"""What scrapes are told of the queue and of the work beside the web servers. Sums alone: no company, nobody.
+"""Gauges of the queue and of the background work, for scrapes. Sums only: no company and no person.
 
-Read by the web servers: a worker that has died tells nothing of itself any more.
+The web servers read them, because a worker that has died cannot report itself.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ from conversations.work import (
     late_after,
 )
 
-# Four Queries for each company at most: of more companies the sums are of the first ones, and it is said.
+# Each company costs at most four Queries. With more companies, only the first ones count and INCOMPLETE is 1.
 COMPANIES_COUNTED = 100
 _KINDS = {"append": TO_APPEND, "to_ai": TO_AI, "send": TO_SEND, "settle": TO_SETTLE, "ask": TO_ASK}
 
@@ -90,7 +90,7 @@ def register() -> None:
 
 
 def read_queue() -> Iterator[Reading]:
-    """How many wait, are held and need attention. Nothing without the index: without it, counting costs too much."""
+    """Yield how many conversations wait, are held and need attention; without the index, nothing: too costly."""
     if not is_indexed():
         return
     companies = [each.company_id for each in all_companies()]
@@ -116,9 +116,9 @@ def read_queue() -> Iterator[Reading]:
 
 
 def read_work() -> Iterator[Reading]:
-    """When each part was last heard of that is configured and has run once, and how far it is behind.
+    """Yield when each part that is configured and has run once was last seen, and how far it is behind.
 
-    Parts are called as in `conversations.work`, and so in the log.
+    The names of the parts are those of `conversations.work`, and of the log.
     """
     now = clock.now()
     beating = [
@@ -138,7 +138,7 @@ def read_work() -> Iterator[Reading]:
     notes = notes_of([*(name for _, name in beating), *(name for _, name, _ in recurring)])
     for worker, name in beating:
         noted = notes[name]
-        # A Lambda runs when there is something to do: its silence says nothing.
+        # A Lambda only runs when there is work, so its silence means nothing.
         if noted.get("mode") != LAMBDA:
             yield from _seen(worker, noted.get("beat_at"), stale_after(noted))
         lag = None if isinstance(noted.get("lag"), str) else noted.get("lag")
@@ -159,7 +159,7 @@ def _seen(worker: str, at: object, allowed: timedelta) -> Iterator[Reading]:
 
 
 def read_messages() -> Iterator[Reading]:
-    """What could not be placed, and how late work on messages, replies and notifications is."""
+    """Yield the messages not placed, and how long the oldest work on messages, replies, notifications has been due."""
     now = clock.now()
     due = dict.fromkeys((*_KINDS, "notify"), None) if table_ready("MESSAGES") else {"notify": None}
     found = parallel(*(partial(_oldest, name) for name in due))
@@ -177,7 +177,7 @@ def _oldest(work: str) -> datetime | None:
 
 
 def read_sqs() -> Iterator[Reading]:
-    """How full the console's queues are."""
+    """Yield the number of messages in the console's SQS queues."""
     urls = {"handoff": settings.HANDOFF_QUEUE_URL, "outbox": settings.OUTBOX_QUEUE_URL}
     asked = {name: url for name, url in urls.items() if url}
     for name, found in zip(asked, parallel(*(partial(queues.depth, url) for url in asked.values())), strict=True):

@@ -1,4 +1,4 @@
-"""Telling people what others did with their conversations: who got one, and from whom one was taken."""
+"""Notices to people about what colleagues did with their conversations: who got one, and who lost one."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from console.trail.models import AuditEntry
 from conversations import groups
 from conversations.telling import Told, tell
 
-# What the one who held a conversation is told, by what somebody else did.
+# What the previous holder reads, by the action of a colleague.
 _LOST = {
     Action.HAND_OFF_ASSIGN.value: "{by} gave this conversation to {to}",
     Action.HAND_OFF_HAND_OVER.value: "{by} handed this conversation over to {to}",
@@ -17,19 +17,19 @@ _LOST = {
     Action.HAND_OFF_RELEASE.value: "{by} released your conversation",
 }
 _GOT = "{by} gave you this conversation"
-# A service has no name, and gives a reason.
+# A service has no name to show, but gives a reason.
 _BACK, _SERVICE = "This conversation waits for a human again. ", "service"
 
 
 def concerns_others(action_type: str) -> bool:
-    """Whether somebody may have to be told of an action."""
+    """Return whether an action may concern somebody other than its actor."""
     return action_type in _LOST
 
 
 def tell_of(trail: str, sort_key: str, reference: str) -> None:
-    """Tell whoever got a conversation, or lost it, by the action of that entry of the trail.
+    """Notify the people who got or lost a conversation by the action of a trail entry.
 
-    May be repeated: the same is told once. `reference` is the conversation's. Raises the store's errors.
+    Idempotent. `reference` is the conversation's. Raises the store's errors.
     """
     entry = next(iter(AuditEntry.query(trail, AuditEntry.ts_action_id == sort_key, consistent_read=True)), None)
     if entry is None:

@@ -1,6 +1,6 @@
 """Groups of a company's agents, to which conversations are handed over: `pk = GROUPS#{company_id}`, `sk` an id.
 
-A group is no right: whoever may take the company's conversations may take those that wait for a group.
+A group grants nothing: everybody who may take the company's conversations may take those that wait for a group.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some agents of a company. `version` is what a form has seen of it."""
+    """Some agents of a company. `version` is the stored version, which a change must still match."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Group:
 
 
 def of_company(company_id: str) -> list[Group]:
-    """Return a company's groups by name, `SECONDS` old at most. One Query. Raises the store's errors."""
+    """Return a company's groups by name, at most `SECONDS` old. One Query. Raises the store's errors."""
     return list(_groups(company_id))
 
 
@@ -46,14 +46,14 @@ def _groups(company_id: str) -> tuple[Group, ...]:
 
 
 def find(company_id: str, group_id: str) -> Group | None:
-    """Return a group, strongly consistent; None where there is none. Raises the store's errors."""
+    """Return a group, or None; one strongly consistent GetItem. Raises the store's errors."""
     key = {"pk": {"S": _partition(company_id)}, "sk": {"S": group_id}}
     answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
     return _group(plain_item(answer["Item"])) if "Item" in answer else None
 
 
 def name_of(company_id: str, group_id: str) -> str:
-    """Return a group's name, `SECONDS` old at most; "" where there is none. A failure costs the name."""
+    """Return a group's name, at most `SECONDS` old; "" if it does not exist or cannot be read."""
     try:
         return next((each.name for each in _groups(company_id) if each.id == group_id), "")
     except ConsoleError:
@@ -61,7 +61,7 @@ def name_of(company_id: str, group_id: str) -> str:
 
 
 def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group: Group | None = None) -> None:
-    """Add a group, or change one as it was seen, on record.
+    """Add a group, or change `group` if its stored version is unchanged, and record it in the trail.
 
     Raises `Forbidden`, `NotFound` (the company is not in scope), `Invalid`, `Conflict`, and the store's errors.
     """
@@ -84,9 +84,9 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
 
 
 def _new_id(name: str, others: Sequence[Group]) -> str:
-    """The same for the same name, so that two who add a group at once add one."""
+    """Return an id derived from the name, so that two people who add the same group concurrently add one."""
     found = _digest(name.casefold())
-    # One that has been renamed since may have it.
+    # A group that was renamed since may have this id.
     return _digest(f"{name.casefold()}\n{len(others)}") if any(each.id == found for each in others) else found
 
 
@@ -95,7 +95,7 @@ def _digest(text: str) -> str:
 
 
 def delete(company_id: str, group: Group, staff: Staff) -> None:
-    """Delete a group as it was seen, on record; what waits for it waits for everybody. Raises as `save`."""
+    """Delete a group and record it; conversations that wait for it wait for everybody. Raises as `save` does."""
     check_lead(company_id, staff)
     told = _told(company_id, group.name, {"deleted": True}, staff)
     with _conflicts(company_id):
@@ -108,7 +108,7 @@ def _told(company_id: str, name: str, more: dict[str, Any], staff: Staff) -> Tra
 
 @contextmanager
 def _conflicts(company_id: str) -> Iterator[None]:
-    """Say what a lost race was about; afterwards this worker reads the groups anew."""
+    """Translate a lost race into `Conflict`; after a success, drop this worker's cached groups."""
     try:
         yield
     except TransactionRefused as refused:

@@ -1,4 +1,4 @@
-"""Conversation items from JSON lines: validated as the schema asks, and put only where nothing is yet."""
+"""Import of conversation items from JSON lines: validated by the schema, and written only where none exists."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ _serialize = TypeSerializer().serialize
 
 
 class LoadOutcome(StrEnum):
-    """What became of a line."""
+    """The outcome of a line."""
 
     LOADED = "loaded"
     ALREADY_THERE = "already there"
@@ -43,7 +43,7 @@ class LoadOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """One line: its number from 1, what became of it, and why it was refused (without values, which are personal)."""
+    """The report on a line: its number from 1, its outcome, and why it was refused (without its personal values)."""
 
     number: int
     outcome: LoadOutcome
@@ -51,11 +51,11 @@ class LineReport:
 
 
 class Refused(Exception):
-    """A line that is no item of the schema; the message says why."""
+    """Raised for a line that is not an item of the schema; the message says why."""
 
 
 def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
-    """Put one item per line and report on each; skip empty lines. Raises the store's errors."""
+    """Write the item of each line and yield a report on it; skip empty lines. Raises the store's errors."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -79,7 +79,7 @@ def item_of(line: bytes) -> dict[str, dict[str, Any]]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """Return the object of a line. Raises `Refused`."""
+    """Parse a line as a JSON object. Raises `Refused`."""
     if len(line) > MAX_LINE_BYTES:
         raise Refused("the line is longer than 4 MB")
     try:
@@ -107,9 +107,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
-    """Add the sparse `gsi_` attributes of the schema where they are absent, and drop empty ones.
+    """Add the sparse `gsi_` attributes of the schema that are absent, and drop empty ones.
 
-    `gsi_recipient_*` copy the recipient, `gsi_company_*` our own number or address on the conversation's channel.
+    `gsi_recipient_*` copy the recipient; `gsi_company_*` copy our own number or address on the channel.
     """
     item = {name: value for name, value in plain.items() if not (name.startswith("gsi_") and value in (None, ""))}
     sources = {"gsi_recipient_tel": item.get("recipient_tel"), "gsi_recipient_email": item.get("recipient_email")}
@@ -125,7 +125,7 @@ def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(plain: dict[str, Any]) -> None:
-    """Raise `Refused` with everything that is wrong with an item: required attributes, types, values, keys."""
+    """Raise `Refused` with all flaws of an item: missing attributes, wrong types, values or keys."""
     flaws = []
     for attribute in Conversation.get_attributes().values():
         name = attribute.attr_name
@@ -154,7 +154,7 @@ def _value_flaws(plain: dict[str, Any]) -> Iterator[str]:
 
 
 def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
-    """Keys of the table and its indexes are never empty and of limited length."""
+    """Yield the flaws of the keys of the table and its indexes, which must not be empty or too long."""
     spec = TABLES["CONVERSATIONS"]
     indexes = (*spec.gsis, *spec.lsis)
     partitions = {spec.hash.name, *(index.hash.name for index in indexes)}

@@ -1,7 +1,7 @@
-"""Finding conversations from what a person typed: a recipient, our number and a recipient, or a conversation id.
+"""Look-ups of conversations by a recipient, by our number and a recipient, or by a conversation id.
 
-Phones and emails are stored as the platform's writers spelled them, and looked up by exact key: a typed one is tried
-in a few usual spellings, three at most.
+Phone numbers and emails are stored as the platform's writers spelled them and read by exact key, so a typed one is
+tried in up to three usual spellings.
 """
 
 import re
@@ -38,9 +38,9 @@ from conversations.reading import names_of, summary_of
 from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
-# By design an id stands under one recipient; this bounds drift.
+# By design an id belongs to one recipient; this limits the reads where it drifted.
 ITEMS_PER_ID = 20
-# Companies searched for a request, or read for the country codes of their numbers.
+# Maximum companies searched for a request, or read for the country codes of their numbers.
 COMPANIES_AT_ONCE = 10
 CODES_TRIED, NUMBERS_READ = 4, 10
 CODES_CACHED_SECONDS = 600
@@ -56,9 +56,9 @@ _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LookupHit:
-    """One list in which something was found. `kind` and `reference` name its page: recipient, replies, or "" for none.
+    """A list with matches. `kind` and `reference` name its page: recipient, replies, or "" for none.
 
-    `who` is masked; `more`: the list goes on after these rows.
+    `who` is masked; `more`: the list has more rows than these.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class LookupHit:
 
 @dataclass(frozen=True, slots=True)
 class LookupFinding:
-    """What a look-up found in scope; `notice` says how far it searched, if not to the end."""
+    """The result of a look-up in scope; `notice` says how far it searched, or how to search further."""
 
     hits: tuple[LookupHit, ...] = ()
     notice: str = ""
@@ -82,13 +82,13 @@ class LookupFinding:
 
 
 def spellings(typed: str) -> tuple[str, ...]:
-    """Return how writers may have stored a typed phone number, email or other identifier, likeliest first.
+    """Return the spellings under which writers may have stored a typed identifier, likeliest first.
 
-    Phone numbers lose spaces, punctuation, look-alike digits, `00` and a bracketed trunk zero, and are tried with and
-    without `+`; emails are tried as typed and in lower case; anything else only as typed.
+    Phone numbers lose spaces, punctuation, look-alike digits and a bracketed trunk zero, and are tried with and without
+    `+` (and with `00` if typed so); emails are tried as typed and in lower case; anything else only as typed.
     """
     text = unicodedata.normalize("NFKC", typed)
-    # A number copied from a page or a chat may bring invisible marks.
+    # A number copied from a page or a chat may contain invisible marks.
     text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc")).strip()
     text = text.removeprefix(found[0]) if (found := _PREFIX.match(text)) else text
     if not fits(text, SORT_KEY_BYTES):
@@ -108,7 +108,7 @@ def spellings(typed: str) -> tuple[str, ...]:
 
 
 def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> LookupFinding:
-    """Find a recipient's conversations: one Query for each spelling, in parallel.
+    """Find a recipient's conversations with one Query for each spelling, in parallel.
 
     `codes` are the country codes to try a national number with.
     """
@@ -121,7 +121,7 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Looku
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
-    """Return the country codes of the own numbers of the first companies in scope, the most frequent first.
+    """Return the country codes of the first companies' own numbers in scope, the most frequent first.
 
     One small Query for each company, cached for ten minutes.
     """
@@ -143,8 +143,9 @@ def _codes_of(company_id: str) -> frozenset[str]:
 
 
 def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Return id and company of a recipient's conversations in scope, and whether there are more. One Query per
-    spelling.
+    """Return the id and company of a recipient's conversations in scope, and whether there are more.
+
+    One Query per spelling.
     """
     lists = [of_recipient(spelling, ConversationFilters(), staff).whole for spelling in spellings(typed)]
     read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
@@ -153,17 +154,16 @@ def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], .
 
 
 def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> LookupFinding:
-    """Find the conversations between our number or address and a recipient: one Query per pair of spellings."""
+    """Find the conversations between our number or address and a recipient. One Query per pair of spellings."""
     pairs = [(one, other) for one in spellings(ours) for other in spellings(recipient)]
     found = parallel(*(partial(_reply_hit, channel, one, other, staff) for one, other in pairs))
     return LookupFinding(tuple(hit for hit in found if hit.rows))
 
 
 def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
-    """Find conversations by their id: in the id index, or else by the company and project that the id begins with.
+    """Find conversations by id: in the id index, or else in the company and project that the id begins with.
 
-    An id without its recipient, or the part of the request alone, works too: it is searched among the newest of each
-    company.
+    Also finds an id without its recipient, and the request part alone, among the newest conversations of each company.
     """
     wanted = conversation_id.strip()
     keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
@@ -187,13 +187,13 @@ def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> LookupH
 def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> LookupHit:
     read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item, staff) for item in read.items)
-    # If the page is not full, the budget ended, perhaps on conversations out of scope, which must not show.
+    # A page that is not full ended with the read budget, perhaps on conversations out of scope, which must not show.
     more = bool(read.next) and len(rows) == ROWS_PER_HIT
     return LookupHit(kind, reference, rows[0].who if rows else "", rows, more)
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
-    """`primary_channel` of the items with that id in scope; none where the index is missing or still being filled."""
+    """Return `primary_channel` of the items in scope with this id; [] if the index is missing or still being built."""
     try:
         items = _with_id(conversation_id, "primary_channel", "conversation_id", "company_id")
     except (NotAccepted, TableMissing):
@@ -204,7 +204,7 @@ def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
 
 
 def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
-    """Read these attributes, all if none are named, of the conversations with that id. Raises the store's errors."""
+    """Read these attributes (default: all) of the conversations with this id. Raises the store's errors."""
     if not fits(conversation_id, SORT_KEY_BYTES):
         return []
     query = Conversation.conversation_id_index.query(
@@ -214,7 +214,7 @@ def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
 
 
 def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of that id, with or without its recipient, and a notice if the search did not reach the end.
+    """Return the keys of an id with or without its recipient, and a notice if the search did not reach the end.
 
     Reads the company and project that the id begins with, within the budget of one page.
     """
@@ -238,9 +238,9 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
 
 
 def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of the conversations whose id holds that request, and a notice of how far the search went.
+    """Return the keys of the conversations whose id contains this request, and a notice of how far the search went.
 
-    Searches the newest of the first companies in scope, in parallel, within the budget of one page each.
+    Searches the newest conversations of the first companies in scope, in parallel, with the budget of one page each.
     """
     companies = companies_for(staff)
     asked = companies[:COMPANIES_AT_ONCE]
@@ -266,12 +266,12 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
 
 
 def known_conversation(conversation_id: str) -> KnownConversation:
-    """Return the companies and the recipients' names of the conversations with that id; nothing for an unknown id.
+    """Return the companies and recipients' names of the conversations with this id; empty for an unknown id.
 
-    One Query of the conversation-id index. Raises the store's errors, but not for a missing table or index.
+    One Query of the conversation-id index. Raises the store's errors, except for a missing table or index.
     """
     try:
-        # Naming attributes would be refused where the index was made without them.
+        # DynamoDB refuses named attributes that the index does not project.
         items = _with_id(conversation_id)
     except (TableMissing, NotAccepted):
         return KnownConversation()

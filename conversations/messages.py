@@ -1,7 +1,7 @@
 """The `messages` attribute of a conversation, read entry by entry (schema platform-conversations, `messages`).
 
-Ten thousand entries open fast because only those shown become records; of the others only an identity, a time or a
-role is read. Writers drift: a list or JSON text, structured content. What cannot be read is one flagged message.
+Ten thousand entries open fast because only those shown become records; of the others only the id, time or role is
+read. Writers drift (a list or JSON text, structured content); an unreadable value becomes one flagged message.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
 from conversations.records import Message, ReplyStatus, Speaker
 
-# As the schema names them, then as the service that replies does.
+# The schema's name first, then that of the service that replies.
 TIME = ("message_timestamp", "timestamp")
 IDENTITY = ("entry_id", "message_id")
 _SPEAKERS = {
@@ -32,7 +32,7 @@ _SPEAKERS = {
     "agent": Speaker.HUMAN,
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
-# By what is counted, the names that writers give it. What a model read from its cache is part of the prompt.
+# The attribute names that writers use for each count. Cached tokens are part of the prompt tokens.
 TOKENS = {
     "prompt": ("ai_prompt_tokens", "prompt_tokens", "input_tokens"),
     "completion": ("ai_completion_tokens", "completion_tokens", "output_tokens"),
@@ -43,9 +43,9 @@ PROCESSING = "processing_time_ms"
 _TOKEN_NAMES = frozenset(name for names in TOKENS.values() for name in names)
 _COUNTED = frozenset(("role", "sent_by", "agent", PROCESSING, *TIME, *IDENTITY)) | _TOKEN_NAMES
 _LOOKED_BACK = 50
-# Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
+# How many of the latest messages that the console appended are compared with what the platform wrote since.
 MOST_APPENDED = 100
-# What the console puts into `sent_by` of a reply that a person wrote, whose role is the assistant's for the platform.
+# The `sent_by` of a person's reply, whose role is "assistant" for the platform.
 BY_HUMAN = "human"
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
@@ -53,10 +53,10 @@ _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human"
 
 @dataclass(frozen=True, slots=True)
 class MessageFigures:
-    """What is counted of one message, without what it says. `tokens` are by the kinds of `TOKENS`.
+    """The figures of one message, without its content. The keys of `tokens` are those of `TOKENS`.
 
-    `is_prompt`: it is the instruction that the platform begins with. `reply`: what became of a person's reply. `agent`
-    is the username of the colleague who wrote it, where it says so.
+    `is_prompt`: it is the platform's initial instruction. `reply` is the status of a person's reply, `agent` the
+    username of the colleague who wrote it, if stored.
     """
 
     speaker: Speaker
@@ -70,10 +70,10 @@ class MessageFigures:
 
 @dataclass(frozen=True)
 class StoredMessages:
-    """The stored entries, oldest first, unread. `typed`: they are DynamoDB JSON, not plain Python from JSON text.
+    """The stored entries, oldest first, not yet parsed. `typed`: DynamoDB JSON instead of plain Python from JSON text.
 
-    `notice` is what a reader must know of the whole attribute, `drift` how it differs from the schema's list ("" for
-    none). `names` are the recipient's names, which redacted messages mask.
+    `notice` tells the reader about a flaw of the whole attribute, `drift` how it differs from the schema's list (""
+    for none). `names` are the recipient's names, which redacted messages mask.
     """
 
     entries: Sequence[Any] = ()
@@ -81,12 +81,12 @@ class StoredMessages:
     notice: str = ""
     drift: str = ""
     names: tuple[str, ...] = ()
-    # What became of people's replies, by the id of their entries.
+    # The status of people's replies, by entry id.
     replies: Mapping[str, ReplyStatus] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> "StoredMessages":
-        """Read the attribute from DynamoDB JSON (None where absent). Never raises."""
+        """Read the attribute from DynamoDB JSON (None if absent). Never raises."""
         if not stored:
             return cls(drift="missing")
         kind = next(iter(stored))
@@ -105,7 +105,7 @@ class StoredMessages:
         return cls(entries, notice="The messages are not a list of messages.", drift=drift, names=names)
 
     def joined(self, kept_apart: Sequence[dict[str, Any]]) -> "StoredMessages":
-        """Add plain messages that are kept beside the item, each once, before the first later one of the item."""
+        """Merge plain messages stored apart from the item, in order of time, and skip those the item already has."""
         if not kept_apart:
             return self
         known = {self._peek(number, *IDENTITY) for number in range(1, len(self) + 1)} - {None}
@@ -120,9 +120,9 @@ class StoredMessages:
         return replace(self, entries=entries)
 
     def without_repeated(self, appended: Collection[str]) -> "StoredMessages":
-        """Leave out what the platform has written again, of the messages with these ids, which the console appended.
+        """Drop the messages, of those the console appended (by id), that the platform has written again.
 
-        Its reply brings the customer's words with it, under the id of the first message, and merged with what followed.
+        With its reply, the platform writes the customer's messages again, merged under the id of the first one.
         """
         ids = {each: str(self._peek(each, "message_id")) for each in range(1, len(self) + 1)} if appended else {}
         ours = [number for number, message_id in ids.items() if message_id in appended][-MOST_APPENDED:]
@@ -147,11 +147,11 @@ class StoredMessages:
         return plain(stored) if self.typed else well_formed(stored)
 
     def _peek(self, number: int, *names: str) -> Any:
-        """The first of these fields that holds anything, without reading the rest of the entry."""
+        """Return the value of the first of these fields that is not empty, without parsing the rest of the entry."""
         return first_of(self._fields(number, names), *names)
 
     def _fields(self, number: int, names: Collection[str]) -> dict[str, Any]:
-        """These fields as plain Python, as far as the entry has them; nothing of an entry that is a bare value."""
+        """Return those of these fields that the entry has, as plain Python; {} for an entry that is a bare value."""
         stored = self.entries[number - 1]
         if self.typed:
             stored = stored.get("M")
@@ -164,7 +164,7 @@ class StoredMessages:
         return _speaker_of(self._fields(number, ("sent_by", "role")))
 
     def at(self, number: int) -> datetime | None:
-        """Return when an entry was written, if it says so."""
+        """Return the time of an entry, or None."""
         return clock.parse_instant(self._peek(number, *TIME))
 
     def last_time_before(self, number: int) -> datetime | None:
@@ -176,7 +176,7 @@ class StoredMessages:
 
     @property
     def last_by_customer(self) -> datetime | None:
-        """When the customer last wrote, as far as the last `_LOOKED_BACK` entries tell."""
+        """The time of the customer's latest entry, if it is among the last `_LOOKED_BACK`."""
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
             if self._is_by_customer(number):
                 return self.at(number)
@@ -184,9 +184,9 @@ class StoredMessages:
 
     @property
     def first_unanswered(self) -> int:
-        """Number of the first of the customer's entries that nobody has answered, of the last ones; 0 for none.
+        """Number of the first unanswered customer entry among the last `_LOOKED_BACK`; 0 for none.
 
-        What neither the customer nor an answerer wrote, such as an instruction, ends nothing.
+        Only an entry of the AI or of a person counts as an answer; a system entry does not.
         """
         first = 0
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
@@ -197,20 +197,20 @@ class StoredMessages:
         return first
 
     def unanswered(self) -> Iterator[dict[str, Any]]:
-        """Yield what the customer wrote since `first_unanswered`, oldest first, as plain Python."""
+        """Yield the customer's entries from `first_unanswered` on, oldest first, as plain Python."""
         first = self.first_unanswered
         for number in range(first, len(self) + 1) if first else ():
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
 
     def by_customer(self) -> Iterator[dict[str, Any]]:
-        """Yield what the customer wrote of the last `_LOOKED_BACK` entries, oldest first, as plain Python."""
+        """Yield the customer's entries among the last `_LOOKED_BACK`, oldest first, as plain Python."""
         for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
 
     def figures(self) -> Iterator[MessageFigures]:
-        """Yield what is counted of each message, oldest first. Never raises."""
+        """Yield the figures of each message, oldest first. Never raises."""
         for number in range(1, len(self) + 1):
             entry = self._fields(number, _COUNTED)
             speaker = _speaker_of(entry)
@@ -225,7 +225,7 @@ class StoredMessages:
             )
 
     def _is_by_customer(self, number: int) -> bool:
-        """Whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""
+        """Return whether the customer wrote an entry: the platform's initial prompt has the role of the user too."""
         if self._role(number) is not Speaker.CUSTOMER:
             return False
         return number != 1 or self._peek(1, "message_id") is not None
@@ -237,7 +237,7 @@ class StoredMessages:
 
     @cached_property
     def _identities(self) -> list[str]:
-        """What each anchor is made of: the id, counted if it occurs twice, or else the number of the entry."""
+        """What each anchor is derived from: the id (numbered if it repeats), or else the number of the entry."""
         seen: dict[str, int] = {}
         identities = []
         for number in range(1, len(self) + 1):
@@ -251,7 +251,7 @@ class StoredMessages:
         return identities
 
     def anchor(self, number: int) -> str:
-        """Return a short name for permalinks, which stays with the entry and is unique."""
+        """Return a short name for permalinks, unique and stable for the entry."""
         return _digest(self._identities[number - 1], settings.SECRET_KEY)
 
     def number_of(self, anchor: str) -> int:
@@ -278,7 +278,7 @@ class StoredMessages:
         if at is None:
             flaws += ("its time cannot be read" if first_of(entry, *TIME) is not None else "it has no time",)
         blocks, content_flaws = blocks_of(entry, raw=raw)
-        # The platform begins with a prompt in the role of the user. Only messages from a channel have a `message_id`.
+        # The platform's initial prompt has the role of the user. Only messages from a channel have a `message_id`.
         is_prompt = number == 1 and speaker is Speaker.CUSTOMER and "message_id" not in entry
         if is_prompt:
             name = INSTRUCTION
@@ -300,7 +300,7 @@ class StoredMessages:
 
 
 def _says(part: Any, whole: Any) -> bool:
-    """Whether a message repeats all of another one."""
+    """Return whether a message contains all of another one."""
     return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
 
 
@@ -309,7 +309,7 @@ def _speaker_of(entry: dict[str, Any]) -> Speaker:
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
-    """Who wrote an entry, their name if the role is unknown, and what was odd."""
+    """Return the speaker of a role, the role as text, and its flaws."""
     if role is None or role == "":
         return Speaker.UNKNOWN, "", ("it does not say who wrote it",)
     name = text_of(role).strip()[:200]
@@ -318,7 +318,7 @@ def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
 
 
 def _from_text(text: str) -> tuple[list[Any], str]:
-    """The entries of JSON text, and what was wrong with it ("" for nothing)."""
+    """Return the entries of JSON text, and a notice if it is no list of messages ("" if it is)."""
     notice = "The messages are text that is not a list of messages."
     if not text.strip():
         return [], ""
@@ -338,7 +338,7 @@ def _digest(identity: str, secret: str) -> str:
 
 @lru_cache(maxsize=4)
 def _anchor_key(secret: str) -> bytes:
-    """Keyed, because WhatsApp derives message ids from phone numbers."""
+    """Return a key for the digests, because WhatsApp derives message ids from phone numbers."""
     return hashlib.sha256(b"message anchor\0" + secret.encode()).digest()
 
 
@@ -350,7 +350,7 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
 
 
 def whole_number(value: Any) -> int | None:
-    """Read a count, also from text; None if there is none, or an absurd one."""
+    """Return a count as an int, also from text; None if it is no number, negative, or 10^12 or more."""
     if value is None or isinstance(value, bool | dict | list):
         return None
     try:

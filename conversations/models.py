@@ -1,4 +1,4 @@
-"""The platform's conversations table (schema platform-conversations), its indexes, and the hand-off attributes we add.
+"""The platform's conversations table (schema platform-conversations), its indexes, and our hand-off attributes.
 
 Other services write these items: read tolerantly, and write only named hand-off attributes, never whole items.
 """
@@ -22,7 +22,7 @@ class CompanyProjectIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class WhatsAppReplyIndex(GlobalSecondaryIndex["Conversation"]):
-    """Our WhatsApp number and the recipient's number."""
+    """Conversations by our WhatsApp number and the recipient's number."""
 
     class Meta:
         index_name = "company-whatsapp-number-recipient-tel-index"
@@ -33,7 +33,7 @@ class WhatsAppReplyIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class SmsReplyIndex(GlobalSecondaryIndex["Conversation"]):
-    """Our SMS number and the recipient's number."""
+    """Conversations by our SMS number and the recipient's number."""
 
     class Meta:
         index_name = "company-sms-number-recipient-tel-index"
@@ -44,7 +44,7 @@ class SmsReplyIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class EmailReplyIndex(GlobalSecondaryIndex["Conversation"]):
-    """Our email address and the recipient's."""
+    """Conversations by our email address and the recipient's."""
 
     class Meta:
         index_name = "company-email-recipient-email-index"
@@ -55,7 +55,7 @@ class EmailReplyIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class ConversationIdIndex(GlobalSecondaryIndex["Conversation"]):
-    """Ours: from an id alone to the conversation and its company."""
+    """Ours: conversations by id alone, with company and project."""
 
     class Meta:
         index_name = "conversation-id-index"
@@ -76,7 +76,7 @@ class CompanyUpdatedIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class HandOffQueueIndex(GlobalSecondaryIndex["Conversation"]):
-    """Ours, sparse: what waits for a human in a company, or is held by one, longest wait first."""
+    """Ours, sparse: the conversations of a company that wait for a human or are held by one, longest wait first."""
 
     class Meta:
         index_name = "hand-off-queue-index"
@@ -130,7 +130,7 @@ class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
     channel_method = UnicodeAttribute(range_key=True)
 
 
-# What `hand_off_urgent` holds where a person says that it is not.
+# The `hand_off_urgent` of a conversation that a person marked as not urgent.
 NOT_URGENT = "no"
 
 
@@ -197,18 +197,18 @@ class Conversation(ForeignModel):
     hand_off_taken_at = UnicodeAttribute(null=True)
     hand_off_note = UnicodeAttribute(null=True)
     hand_off_wanted = BooleanAttribute(null=True)
-    # What stood in `auto_queue_reply_message` before the console set it, whatever its type; empty where nothing did.
+    # The value of `auto_queue_reply_message` before the console set it, of any type; empty if it was absent.
     hand_off_routing_before = PlainListAttribute(null=True)
-    # Whether messages are kept beside the item, which has no room for them.
+    # Whether messages are stored apart because the item has no room for them.
     hand_off_messages_apart = BooleanAttribute(null=True)
-    # Ids of the messages that the console put into `messages`.
+    # Ids of the messages that the console appended to `messages`.
     hand_off_message_ids = UnicodeSetAttribute(null=True)
     hand_off_action_id = UnicodeAttribute(null=True)
-    # Why it needs attention though the AI has it; from when on such causes count; since when the AI is to answer.
+    # Why it needs attention while the AI has it; from when on causes count; since when the AI is to answer.
     hand_off_attention = UnicodeAttribute(null=True)
     hand_off_left_at = UnicodeAttribute(null=True)
     hand_off_to_ai_at = UnicodeAttribute(null=True)
-    # Why it is urgent; the group that it waits for; when a person answered, and since when the customer waits again.
+    # Why it is urgent; the group it waits for; when a person answered, and since when the customer waits again.
     hand_off_urgent = UnicodeAttribute(null=True)
     hand_off_group = UnicodeAttribute(null=True)
     hand_off_answered_at = UnicodeAttribute(null=True)
@@ -230,5 +230,5 @@ class Conversation(ForeignModel):
     channel_method_index = ChannelMethodIndex()
 
 
-# What a list row shows: what our indexes project, and the key.
+# The attributes of a list row: the key, and those that our indexes project.
 SUMMARY_ATTRIBUTES = ("primary_channel", "conversation_id", *CONVERSATION_SUMMARY)

@@ -35,20 +35,20 @@ class Button:
     requires_reason: bool = False
     asks_note: bool = False
     hint: str = ""
-    # What its form says without asking.
+    # The reason that its form submits without asking.
     reason: str = ""
 
     @property
     def asks_first(self) -> bool:
-        """Whether its shortcut asks first: keys are easily hit, and a conversation given up may go to somebody else."""
+        """Whether its shortcut asks first: a key is easily hit, and the conversation may then go to somebody else."""
         return self.action == HandOffAction.HAND_BACK
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says, and its buttons. `holds`: the person has the conversation and sees how to answer.
+    """The content of the panel. `holds`: the person has the conversation and sees how to answer.
 
-    `why` says why people have it; `is_silent`: what the customer writes goes to people, so the AI does not answer.
+    `why` says why people have it; `is_silent`: the customer's messages go to people, so the AI does not answer.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Panel:
     requested_at: datetime | None = None
     why: str = ""
     is_silent: bool = False
-    # Whether the person may give it to a colleague or a group.
+    # Whether the person may give the conversation to a colleague or a group.
     gives: bool = False
     is_urgent: bool = False
 
@@ -117,8 +117,8 @@ def panel_for(
 ) -> Panel:
     """Build the panel of one conversation for one person. Each button seals a fresh action id.
 
-    `began` says how people came to have it, as the trail tells; "" where it was not read. `can_undo`: this person has
-    just given it to the AI, so that taking it over again undoes that.
+    `began` says how people came to have it, from the trail ("" if it was not read). `can_undo`: this person has just
+    given it to the AI, so taking it over again undoes that.
     """
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
@@ -134,7 +134,7 @@ def panel_for(
         state=hand_off.state,
         lines=(*_lines(hand_off, now), *attention_lines(item, hand_off, now)),
         reason=hand_off.reason if hand_off.flag else "",
-        # Free text between colleagues: for those who may hand off, as the data model says.
+        # Free text between colleagues, only for those who may hand off (data model).
         note=hand_off.note if staff.can(Permission.HAND_OFF) else "",
         holds=holds(hand_off, staff),
         forgotten=is_forgotten(hand_off, now),
@@ -149,7 +149,7 @@ def panel_for(
 
 
 def _why(item: Conversation, hand_off: HandOff, began: str) -> str:
-    """Say why people have a conversation; "" where the AI has it, or nothing tells."""
+    """Say why people have a conversation; "" if the AI has it or the reason is unknown."""
     if hand_off.state is HandOffState.AI:
         return ""
     if family_of(status := text_of(item.plain("conversation_status") or "")) is Family.FAILED:
@@ -161,12 +161,12 @@ def _why(item: Conversation, hand_off: HandOff, began: str) -> str:
 
 
 def holds(hand_off: HandOff, staff: Staff) -> bool:
-    """Whether a person has a conversation now; no longer once the platform overrode them."""
+    """Return whether a person holds a conversation and the platform has not overridden them."""
     return hand_off.state is HandOffState.HELD and hand_off.agent == staff.username
 
 
 def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
-    """Return the usual action for a row of a list, or None if there is none or it needs a reason."""
+    """Return the button of the usual action for a list row, or None if there is none or it needs a reason."""
     if read_only_reason():
         return None
     for action in allowed_actions(hand_off, staff):
@@ -176,9 +176,9 @@ def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Butto
 
 
 def attention_buttons(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Button, ...]:
-    """Return what a row that needs attention offers beside its usual action: leave it with the AI, or ask that again.
+    """Return the extra buttons of a row that needs attention: leave it with the AI, or let the AI try again.
 
-    What people hold offers neither: its holder answers.
+    A conversation that people hold has neither, because its holder answers.
     """
     is_left = hand_off.state is HandOffState.AI and bool(item.hand_off_attention)
     if read_only_reason() or not (is_left or hand_off.state is HandOffState.OVERRIDDEN):
@@ -199,7 +199,7 @@ def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:
 
 
 def is_forgotten(hand_off: HandOff, now: datetime) -> bool:
-    """Whether somebody has held it for more than 12 hours: most likely forgotten overnight."""
+    """Return whether somebody has held it for more than 12 hours, so most likely forgot it overnight."""
     return bool(hand_off.agent) and hand_off.taken_at is not None and (now - hand_off.taken_at).total_seconds() > 43_200
 
 
@@ -231,7 +231,7 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
 
 
 def attention_lines(item: Conversation, hand_off: HandOff, now: datetime) -> list[str]:
-    """Say why a conversation needs attention; nothing where it does not."""
+    """Return a sentence for each cause that needs attention; [] for none."""
     causes = causes_of(item.raw, now)
     if hand_off.state is not HandOffState.AI:
         return [_ATTENTION[each] for each in causes if each in _ATTENTION]
@@ -269,7 +269,7 @@ def _button(
     )
 
 
-# What the panel shows beside a row's attributes.
+# The attributes that the panel needs in addition to a row's.
 _OF_PANEL = (
     "hand_off_note",
     "channel_config",
@@ -283,18 +283,18 @@ _OF_PANEL = (
     BEFORE,
 )
 APART = "apart"
-# How often an open page asks for updates: the holder's, to whom customers write, more often. Each answer costs one read
-# of the item, which may be large.
+# How often an open page polls for updates. The holder's polls more often, because customers write to them. Each poll
+# reads the item, which may be large.
 POLL_SECONDS, HOLDER_POLL_SECONDS = 12, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
+    """The news for an open page. `since` is the page's next state, `messages` a count, `hand_off` a sentence.
 
-    `panel` and `answer` come with a change of the hand-off, and `answer` to the holder with messages too. `holds`: the
-    person has it, so messages show by themselves; `item` and `heard_at` (when the customer last wrote) come with them.
-    `changed`: something became of a reply that the page shows.
+    `panel` is set when the hand-off changed; `answer` and `item` then too, and for the holder also with new messages.
+    `holds`: the person has it, so the page shows messages by itself. `heard_at` is when the customer last wrote.
+    `changed`: the status of a reply changed.
     """
 
     since: str
@@ -310,13 +310,13 @@ class Updates:
 
 
 def poll_seconds(hand_off: HandOff, staff: Staff) -> int:
-    """How often this person's open page asks for updates."""
+    """Return the seconds between the polls of this person's open page."""
     return HOLDER_POLL_SECONDS if holds(hand_off, staff) and has_inbound_source() else POLL_SECONDS
 
 
 def since_of(item: Conversation, hand_off: HandOff, replies: str = "") -> str:
-    """Digest what a page knows of a conversation: the hand-off, and the item's last change; then whether messages are
-    kept apart from the item, and what became of its replies (`replies_known`)."""
+    """Return the state that a page knows, as digests: the hand-off, the item's last change, and `replies` (the statuses
+    of `replies_known`), with a mark if messages are stored apart from the item."""
     digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
     known = keyed_digest(replies)[:16] if replies else ""
     return "-".join([*digests, APART if item.hand_off_messages_apart else "", known])
@@ -327,11 +327,11 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
 
 
 def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
-    """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
+    """Return the updates after `since` for a page that shows `shown` messages, or None if there are none.
 
-    Without `shown`, messages are not counted. One GetItem without the messages, and a Query for what became of replies
-    where there may be any. If anything changed, one GetItem with the messages, and a Query where some are kept beside
-    the item. Raises as `load_row`.
+    Without `shown`, messages are not counted. One GetItem without the messages, and a Query for the statuses of replies
+    if there may be any. If anything changed, one GetItem with the messages, and a Query if some are stored apart.
+    Raises as `load_row` does.
     """
     known_hand_off, known_change, apart, known_replies = (*since.split("-"), "", "", "", "")[:4]
     more = ("messages",) if apart and shown is not None else ()

@@ -1,9 +1,9 @@
-"""Who looks at a conversation: who reads it now and who is answering, and what is new since a person last looked.
+"""Presence: who reads a conversation now, who is answering, and what is new since a person last looked.
 
-Every open page tells with its poll: `pk = PRESENCE#{digest}`, `sk` a username, in the console's own table, for as long
-as somebody is there. Nothing of it is recorded: it says where people are, not what they do. When somebody opens a
-conversation that they hold, the time is noted (`SEEN#{username}`, kept `KEPT`); the conversation itself is not touched.
-A failure costs the line or the mark, never the page.
+Every open page reports with its poll to the console's own table: `pk = PRESENCE#{digest}`, `sk` a username, which
+expires soon after. The trail records none of it: it says where people are, not what they do. When somebody opens a
+conversation that they hold, the time is stored under `SEEN#{username}` for `KEPT`; the conversation is not changed. A
+failure loses the line or the mark, never the page.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from conversations.queue.pages import QueueEntry
 
 logger = logging.getLogger(__name__)
 
-# An open page asks every eight seconds.
+# An open page polls every eight seconds.
 READS_FOR, WRITES_FOR = timedelta(seconds=25), timedelta(seconds=20)
 MOST = 50
 NAMED = 3
@@ -42,14 +42,14 @@ class Present:
 
 
 def token_for(reference: str, company_id: str, staff: Staff) -> str:
-    """Seal what an open page of a conversation tells the poll; of use to this person only, while it is in scope."""
+    """Seal the token that an open page polls with. Only valid for this person while the company is in scope."""
     return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST], company_id])
 
 
 def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
-    """Note that a person has a conversation open, and return who else has: who answers first. One write, one Query.
+    """Note that a person has a conversation open, and return who else has, those answering first. One write, one Query.
 
-    Nothing for a token that this person was not given, or whose company is no longer in their scope.
+    Return [] for another person's token, for one whose company is no longer in scope, and after a failure.
     """
     try:
         data = unseal_data(_KIND, token)
@@ -70,7 +70,7 @@ def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
 
 
 def words_of(present: list[Present]) -> str:
-    """Say who is there: `Tom Becker is answering. Ann Lee and Mo Diaz are reading this too.`"""
+    """Say who is present: `Tom Becker is answering. Ann Lee and Mo Diaz are reading this too.`"""
     answering = _listed([each.name for each in present if each.writes])
     reading = _listed([each.name for each in present if not each.writes])
     told = [f"{names} {verb} answering." for names, verb in [answering] if names]
@@ -79,7 +79,7 @@ def words_of(present: list[Present]) -> str:
 
 
 def _listed(names: list[str]) -> tuple[str, str]:
-    """Names in a sentence, and the verb that follows them."""
+    """Join names for a sentence, and return them with the verb that follows."""
     shown = [isolated(name) for name in names[:NAMED]]
     if len(names) > NAMED:
         shown.append(f"{len(names) - NAMED} more")
@@ -114,7 +114,7 @@ _MESSAGES = ("primary_channel", "conversation_id", "messages")
 
 
 def note_seen(username: str, reference: str) -> None:
-    """Note that a person looks at a conversation now. A failure costs a mark, not the page."""
+    """Store that a person looks at a conversation now. Logs the store's errors instead of raising them."""
     now = clock.now()
     try:
         call(
@@ -132,9 +132,9 @@ def note_seen(username: str, reference: str) -> None:
 
 
 def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
-    """Return references of the conversations in which the customer wrote since the person last looked or took them.
+    """Return references of the conversations where the customer wrote since the person last looked or took them.
 
-    One BatchGetItem, and another for those that changed since. A failure costs the marks, not the page.
+    One BatchGetItem, and another for those that changed since. Logs the store's errors and returns nothing.
     """
     held = [entry for entry in entries if entry.hand_off.agent == username]
     if not held:
@@ -149,7 +149,7 @@ def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
 
 
 def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
-    """When the person last looked at each, by reference; if unknown, when they took it."""
+    """Return when the person last looked at each, by reference; if unknown, when they took it."""
     names = {_digest_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
     noted = {plain(raw["sk"]): clock.parse_instant(plain(raw.get("seen_at", {"NULL": True}))) for raw in found}
@@ -158,7 +158,7 @@ def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
 
 
 def _may_have_updates(entry: QueueEntry, seen: dict[str, datetime]) -> bool:
-    """Writers change `updated_at` with every message; a row without it is read to be sure."""
+    """Return whether the item must be read: writers change `updated_at` with every message, but may omit it."""
     since, updated = seen.get(entry.summary.reference), entry.summary.updated_at
     return since is not None and (updated is None or updated > since)
 

@@ -1,8 +1,8 @@
-"""Lists of conversations: their filters, which index serves each, what the reader may see of it, and one page of it.
+"""Lists of conversations: their filters, the index that serves each, their visible rows, and one page at a time.
 
 Every list is one partition: of the company/project index, of a recipient (the base table, or the local index that
-serves the first filter), or of a reply index (our number or address, and the recipient). Scope is checked on every
-row, whatever the list.
+serves the first filter), or of a reply index (our number or address, and the recipient). Every list checks the scope
+on every row.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ from conversations.records import (
     is_processing,
 )
 
-# The choice of the form → the states it means. Overridden is still held: its holder has to act on it.
+# Value of the form's field → the states it selects. Overridden counts as held: its holder has to act on it.
 HAND_OFF_STATES = {
     "waiting": frozenset({HandOffState.WAITING}),
     "held": frozenset({HandOffState.HELD, HandOffState.OVERRIDDEN}),
@@ -51,18 +51,18 @@ HAND_OFF_STATES = {
 }
 
 
-# What the choice of a family of statuses begins with; the schema's own word for failures has always meant its family.
+# The prefix of a filter for a status family. The schema's own word "failed" selects its family too.
 FAMILY = "is:"
 
 
 def family_asked_for(status: str) -> Family | None:
-    """Return the family that a filter means; None for a status as it is stored."""
+    """Return the family that a status filter selects; None for a stored status."""
     name = Family.FAILED if status == Family.FAILED else status.removeprefix(FAMILY) if FAMILY in status else ""
     return Family(name) if name in set(Family) else None
 
 
 def is_of_status(item: Conversation, status: str) -> bool:
-    """Whether an item has the status asked for, or one of its family now."""
+    """Return whether an item has this status, or is now of this status family."""
     stored, family = item.plain("conversation_status"), family_asked_for(status)
     if family is None:
         return bool(stored == status)
@@ -76,14 +76,14 @@ def family_shown(summary: ConversationSummary) -> Family | None:
 
 
 def _family(status: Any, updated_at: datetime | None, company_id: str, project_id: str) -> Family | None:
-    """The family now. What is processed is stuck by the service levels of its company."""
+    """Return the current family. When processing counts as stuck depends on the company's service levels."""
     levels = levels_of(company_id, project_id) if is_processing(status) else DEFAULTS
     return family_now(status, updated_at, clock.now(), levels.stuck_after)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationFilters:
-    """What a list is narrowed to; the defaults let everything through.
+    """The filters of a list; the defaults match everything.
 
     `status` (see `is_of_status`) and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since`
     (included) and `until` (not included) are instants of creation.
@@ -98,20 +98,20 @@ class ConversationFilters:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is filtered."""
+        """Whether no filter is set."""
         return self == ConversationFilters()
 
     @property
     def has_dates(self) -> bool:
-        """Whether dates of creation are filtered."""
+        """Whether a date of creation is set."""
         return self.since is not None or self.until is not None
 
     def without(self, *names: str) -> "ConversationFilters":
-        """Drop the filters that an index serves."""
+        """Return a copy without these filters, which an index serves."""
         return replace(self, **{name: getattr(_NONE, name) for name in names})
 
     def matches(self, item: Conversation) -> bool:
-        """Whether an item passes. Timestamps are compared as instants; an unreadable one matches no range."""
+        """Return whether an item matches. Timestamps are compared as instants; an unreadable one matches no range."""
         return (
             (not self.status or is_of_status(item, self.status))
             and (not self.channel or item.plain("channel_method") == self.channel)
@@ -129,7 +129,7 @@ class ConversationFilters:
         )
 
     def binding(self) -> str:
-        """Return the filters as text, to bind cursors to."""
+        """Return the filters as text, which cursors are bound to."""
         return repr(self)
 
 
@@ -141,7 +141,7 @@ REPLY_INDEXES = {
     "sms": SmsReplyIndex.Meta.index_name,
     "email": EmailReplyIndex.Meta.index_name,
 }
-# Other spellings of an instant: with another offset, up to a day apart, or epoch seconds and finer, as text. Epochs of
+# Instants may be stored with another UTC offset, up to a day apart, or as epoch seconds (or finer) in text. Epochs of
 # ten or more digits sort by time from 2001 to 2033.
 _OTHER_OFFSETS = timedelta(days=1)
 _FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
@@ -153,9 +153,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConversationList:
-    """A list and how to read it. `fallback` is read where the index of `source` is missing, and `notice` is shown then.
+    """A list and how to read it. If the index of `source` is missing, `fallback` is read and `notice` is shown.
 
-    `tail` holds the items that lack the index's key; it is read after the last page.
+    `tail` is the source of the items that lack the index's key; it is read after the last page.
     """
 
     source: PageSource[Conversation]
@@ -174,9 +174,9 @@ def of_company(
 ) -> ConversationList:
     """List the conversations of a company or project, latest activity first; items without `updated_at` are not in it.
 
-    A project is filtered out of its company, within the budget of reads. Not `in_time`, or without the index, the list
-    follows the company/project index, which holds each project in one piece but in no order of time. Raises `NotFound`
-    for what no key can be.
+    A project's conversations are filtered from its company's, within the read budget. If not `in_time`, or without the
+    index, the list follows the company/project index, which groups projects but does not sort by time. Raises
+    `NotFound` for an id that no key can have.
     """
     if not fits(company_id, SORT_KEY_BYTES) or (project_id and not fits(project_id, SORT_KEY_BYTES)):
         raise NotFound
@@ -206,7 +206,7 @@ def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> Conversat
 def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staff) -> ConversationList:
     """List a recipient's conversations. An index serves the first filter among dates, status, channel and task.
 
-    Without one of these filters: newest first, then those without `created_at`.
+    Without these filters, the newest come first, and those without `created_at` last.
     """
     everything = ConversationList(_source(primary_channel, filters, staff))
     chosen = _local_index(filters)
@@ -228,12 +228,12 @@ def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staf
 
 
 def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
-    """The index of the first filter, the ranges to read of it, and the filters that it serves completely."""
+    """Return the index of the first filter, the ranges to read, and the filters that it serves completely."""
     if filters.has_dates:
-        # Dates are compared again as instants: the index compares text.
+        # The index compares text, so dates are compared again as instants.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
     if filters.status:
-        # Compared again: ranges of a family hold other statuses too, and what is stuck is so by its time.
+        # Compared again: the ranges of a family contain other statuses too, and "stuck" depends on the time.
         return StatusIndex.Meta.index_name, _status_ranges(filters.status), ()
     if filters.channel:
         return ChannelMethodIndex.Meta.index_name, ((filters.channel, filters.channel),), ("channel",)
@@ -243,7 +243,7 @@ def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, 
 
 
 def _status_ranges(status: str) -> Ranges:
-    """The ranges of text that hold a status, or every spelling of its family's."""
+    """Return the text ranges that contain a status, or all statuses of a family."""
     family = family_asked_for(status)
     if family is None:
         return ((status, status),)
@@ -254,7 +254,7 @@ def _status_ranges(status: str) -> Ranges:
 
 
 def created_ranges(filters: ConversationFilters) -> Ranges:
-    """Return the ranges of text that hold every spelling of the instants between two dates, newest first."""
+    """Return the text ranges that contain every spelling of the instants between two dates, newest first."""
     low = "0" if filters.since is None else f"{_utc(filters.since - _OTHER_OFFSETS):%Y-%m-%d}"
     high = "9" if filters.until is None else f"{_utc(filters.until + _OTHER_OFFSETS):%Y-%m-%d}"
     iso = (low, high + _AFTER)
@@ -266,7 +266,7 @@ def created_ranges(filters: ConversationFilters) -> Ranges:
 
 
 def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
-    """Read one page of a list as records, with a notice of what could not be done. Raises the store's errors."""
+    """Read one page of a list as records, with a notice about its limits. Raises the store's errors."""
     read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
     items = list(read.items)
     if listed.tail is not None and not read.next and not notice:
@@ -280,24 +280,24 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
 
 
 def any_of(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
-    """Return one row of a list, or None when this person sees none within the budget of reads."""
+    """Return one row of a list, or None if this person sees none within the read budget."""
     read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
 
 
 def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Conversation]:
-    """Read the first rows of a list. Raises the store's errors, and `StoreUnavailable` where its index is missing."""
+    """Read the first rows of a list. Raises the store's errors; `StoreUnavailable` if the index is missing."""
     return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
 def step(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
-    """Return the row after (or before) an item of a list; None at its end. One small Query, a few with filters."""
+    """Return the row after (or before) an item of a list; None at the end. One small Query, a few with filters."""
     found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
     return None if found is None else summary_of(found)
 
 
 def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
-    """Load the attributes of a list row, and `more`, with one strongly consistent GetItem.
+    """Load the attributes of a list row and `more` with one strongly consistent GetItem.
 
     Raises `NotFound` when the conversation is absent, past its TTL or out of scope.
     """
@@ -309,7 +309,7 @@ def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
 
 
 def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: str) -> Conversation | None:
-    """Load as `load_row` does, by the key; None instead of `NotFound`."""
+    """Load an item by its key, as `load_row` does; return None instead of raising `NotFound`."""
     try:
         item = Conversation.get(
             primary_channel,
@@ -322,7 +322,7 @@ def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: st
     return item if is_visible(item, staff) and not is_gone(item, clock.now()) else None
 
 
-# What a row shows, and the keys of every index that may serve its list.
+# The attributes of a row, and the keys of every index that may serve its list.
 ROW_ATTRIBUTES = (
     *SUMMARY_ATTRIBUTES,
     "gsi_company_whatsapp_number",
@@ -334,7 +334,7 @@ ROW_ATTRIBUTES = (
 
 
 def is_visible(item: Conversation, staff: Staff) -> bool:
-    """Whether an item is in scope; without a company it is in scope "all" only."""
+    """Return whether an item is in scope. One without a company is only in scope "all"."""
     return staff.scope.covers_company(item.company_id)
 
 
@@ -361,11 +361,11 @@ def _source(
 
 
 def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversation]], T]) -> tuple[T, str]:
-    """Return what `read` gives for the list, and the notice if its index is missing and the fallback was read."""
+    """Return the result of `read`, and the list's notice if the fallback was read because the index is missing."""
     try:
         return read(listed.source), ""
     except (NotAccepted, TableMissing) as error:
-        # The call itself refuses a missing index. Checking only now keeps the usual page at one call.
+        # DynamoDB refuses a missing index, so checking only now keeps the usual page at one call.
         index = listed.source.index
         if not index or not index_absent("CONVERSATIONS", index):
             raise

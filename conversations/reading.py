@@ -1,6 +1,6 @@
-"""From stored conversation items to records: tolerant of drift, masked, and the same for every page.
+"""Conversion of stored conversation items to records, tolerant of drift, masked, and the same for every page.
 
-And the addresses of their pages and lists; a list context is the sealed note of which list a person came from.
+Also the URLs of their pages and lists. A list context is a sealed record of the list that a person came from.
 """
 
 import re
@@ -23,27 +23,27 @@ from conversations.models import NOT_URGENT, SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
-# The company's own number or address, as `channel_config` names it; its copy for the reply index begins with `gsi_`.
+# The company's own number or address in `channel_config`; its copy for the reply index begins with `gsi_`.
 OWN_ADDRESSES = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
-# Names, statuses and reasons repeat in many rows. Redacting them again takes a fifth of a page's time, so results are
-# cached: only digests and redacted texts.
+# Names, statuses and reasons repeat in many rows. Redacting them every time takes a fifth of a page's time, so results
+# are cached, as digests and redacted texts only.
 _line = RedactedMemo(redact, capacity=8192, shortest=1, longest=127)
 
 
 def text_of(value: Any, limit: int = 200) -> str:
-    """Return any stored value as one short line of text, redacted; "" for nothing."""
+    """Return any stored value as one short line of redacted text; "" for None."""
     if value is None or value == "":
         return ""
     return cut(_line(value if isinstance(value, str) else str(value)), limit)
 
 
 def words(value: str) -> str:
-    """Write a stored word as people read it: `initial_message_sent` → `initial message sent`."""
+    """Return a stored word as people read it: `initial_message_sent` → `initial message sent`."""
     return value.replace("_", " ")
 
 
 def is_true(value: Any) -> bool:
-    """Read a flag of a drifting writer: only true, 1 and "true" count as true."""
+    """Return whether a flag is set, whatever its type: only true, 1, "true" and "1" count."""
     if isinstance(value, str):
         return value.strip().lower() in ("true", "1")
     return value is True or (not isinstance(value, bool) and value == 1)
@@ -55,7 +55,7 @@ def reference_of(primary_channel: str, conversation_id: str) -> str:
 
 
 def is_gone(item: Conversation, now: datetime) -> bool:
-    """Whether the item is past its TTL, though DynamoDB may still return it."""
+    """Return whether an item is past its TTL, though DynamoDB may still return it."""
     return clock.is_expired(item.plain("ttl"), now)
 
 
@@ -70,7 +70,7 @@ def channel_of(item: Conversation) -> str:
 
 
 def from_config(config: Any, channel: str, name: str) -> str:
-    """Return a text of a channel from `channel_config`: in the channel's own map, or beside it; "" for none."""
+    """Return a channel's setting from `channel_config`: from the channel's own map or the top level; "" for none."""
     if not isinstance(config, dict):
         return ""
     inner = config.get(channel)
@@ -79,22 +79,22 @@ def from_config(config: Any, channel: str, name: str) -> str:
 
 
 def names_of(item: Conversation) -> tuple[str, ...]:
-    """Return the recipient's first and last name, to mask them in what is shown redacted; () where none is known.
+    """Return the recipient's first and last name, which redacted texts mask; () if none is known.
 
-    Only what looks like a name counts: otherwise a form could mask any word by calling it a name.
+    Only what looks like a name counts: otherwise any word that a form stored as a name would be masked.
     """
     known = map(item.plain, RECIPIENT_NAMES)
     return tuple(value for value in known if isinstance(value, str) and _is_name(value.strip()))
 
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:
-    """Name the customer in one line: masked, or for people who read transcripts with the hint and the first name."""
+    """Return the customer in one line: masked, or the hint and first name for people who read transcripts."""
     shown, name = identifier_for(item.primary_channel, staff), first_name_of(item, staff)
     return f"{isolated(name)} · {shown}" if name else shown
 
 
 def first_name_of(item: Conversation, staff: Staff | None) -> str:
-    """The customer's first name for people who read transcripts; "" where nothing looks like one."""
+    """Return the customer's first name for people who read transcripts; "" if it does not look like one."""
     name = item.plain("recipient_first_name")
     if not _sees_hints(staff) or not isinstance(name, str) or not _is_name(name.strip()):
         return ""
@@ -113,12 +113,12 @@ def hint_of(identifier: str) -> str:
 
 
 def _sees_hints(staff: Staff | None) -> bool:
-    """Whether this person reads transcripts. Without a trail everybody reads redacted."""
+    """Return whether this person reads transcripts unredacted, which nobody does without a trail."""
     return staff is not None and staff.can(Permission.TRANSCRIPT_RAW) and not known_absent("AUDIT")
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text looks like a first name in any script: a form may have let in anything."""
+    """Return whether a text looks like a name in any script: a form may have accepted anything."""
     kinds = {unicodedata.category(each)[0] for each in text if each not in " -'’."}
     return 0 < len(text) <= LONGEST_NAME and "L" in kinds and kinds <= {"L", "M"}
 
@@ -128,7 +128,7 @@ def hand_off_of(item: Conversation) -> HandOff:
     flag = is_true(item.plain("hand_off_to_human"))
     agent = item.hand_off_agent or ""
     wanted = item.hand_off_wanted
-    # Of what needs attention though the AI has it, that time is another.
+    # While the AI has a conversation that needs attention, this time says since when it does.
     requested = None if item.hand_off_attention else clock.parse_instant(item.plain("hand_off_requested_at"))
     at_least = False
     if flag and requested is None:
@@ -154,9 +154,9 @@ def hand_off_of(item: Conversation) -> HandOff:
 
 
 def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
-    """Overridden: somebody holds it, but the platform wrote the flag back to false.
+    """Return the state. Overridden: somebody holds it, but the platform wrote the flag back to false.
 
-    Handed back and true again with the old last action cannot be told from a new request, so it waits for a human.
+    After a hand-back, a flag that is true again cannot be told from a new request, so the conversation waits.
     """
     if agent and not flag:
         return HandOffState.OVERRIDDEN
@@ -166,9 +166,9 @@ def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
 
 
 def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:
-    """Build one list row, its customer as `staff` may see them (see `customer_of`).
+    """Build one list row, with the customer as `staff` may see them (see `customer_of`).
 
-    Never raises: what is missing or drifted is empty and named in `drift`.
+    Never raises: missing or drifted attributes are empty and named in `drift`.
     """
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
     return ConversationSummary(
@@ -189,13 +189,13 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
 
 
 def short_id(conversation_id: str) -> str:
-    """Shorten a conversation's id for people: without company, project and recipient, redacted."""
+    """Return a conversation's id for people: redacted, without company, project and recipient."""
     segments = conversation_id.split("#")
     return _line("#".join(segments[2:-1]) if len(segments) >= 4 else conversation_id)
 
 
 def id_to_copy(conversation_id: str) -> str:
-    """Return a conversation's id without its recipient, for the search box; "" if it would tell of a person."""
+    """Return a conversation's id without its recipient, for the search box; "" if it contains personal data."""
     segments = conversation_id.split("#")
     text = "#".join(segments[:-1] if len(segments) >= 4 else segments)
     return text if redact(text) == text else ""
@@ -214,12 +214,12 @@ _LIST_CONTEXT = "list"
 
 
 def seal_list_context(context: dict[str, Any]) -> str:
-    """Seal which list with which filters, such as `{"list": "company", "company": id, "filters": {…}}`."""
+    """Seal a list and its filters, such as `{"list": "company", "company": id, "filters": {…}}`."""
     return seal_data(_LIST_CONTEXT, context)
 
 
 def open_list_context(token: str) -> dict[str, Any] | None:
-    """Open a context; None if there is none, or it is foreign or damaged."""
+    """Open a sealed list context; None if it is empty, damaged or of another kind."""
     try:
         context = unseal_data(_LIST_CONTEXT, token)
     except BadReference:
@@ -233,26 +233,26 @@ def known_list_context(token: str) -> str:
 
 
 def conversation_url(reference: str, list_context: str = "") -> str:
-    """Return the page of a conversation; `list_context` (sealed, unchecked) is the list that the person came from."""
+    """Return the URL of a conversation. `list_context` (sealed, unchecked) is the list that the person came from."""
     known = known_list_context(list_context)
     return reverse("conversation", args=[reference]) + (f"?in={known}" if known else "")
 
 
 def url_by_id(conversation_id: str) -> str:
-    """Return an address that leads to the conversation of that id, which is sealed in it. No read."""
+    """Return a URL that leads to the conversation with this id, which is sealed in it. No read."""
     context = {"list": "found", "look": "id", "terms": {"conversation_id": conversation_id}}
     return f"{reverse('conversation-find')}?{urlencode({'found': seal_list_context(context), 'open': 'one'})}"
 
 
 class ListLink(NamedTuple):
-    """Where a list is, and what it is called."""
+    """The link to a list."""
 
     url: str
     label: str
 
 
 def list_link(context: dict[str, Any] | None) -> ListLink:
-    """Link "back to the list" to the list that a context names, or to the start of conversations."""
+    """Return the link back to the list of a context, or to the start of conversations."""
     given = context or {}
     filters = given.get("filters")
     query = {name: str(value) for name, value in filters.items()} if isinstance(filters, dict) else {}
@@ -274,7 +274,7 @@ def list_link(context: dict[str, Any] | None) -> ListLink:
 
 
 def export_url(token: str, staff: Staff) -> str:
-    """Return the page that exports the list of a sealed context; "" for people who may not."""
+    """Return the URL that exports the list of a sealed context; "" for people who may not export."""
     if not staff.can(Permission.CONVERSATION_EXPORT):
         return ""
     return f"{reverse('conversations-export')}?{urlencode({'in': token})}"

@@ -1,4 +1,4 @@
-"""What views and templates see of conversations: frozen, already redacted for the person who looks."""
+"""Records of conversations for views and templates: frozen, and already redacted for their reader."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,12 +21,12 @@ class HandOffState(StrEnum):
 
 
 def agent_shown(agent: str) -> str:
-    """Show a stored holder: a username as it is; a name or address that another writer put there, masked."""
+    """Return a stored holder for display: a username redacted, a name or address from another writer masked."""
     return redact(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
 def name_shown(agent: str) -> str:
-    """Show a stored holder by name, where it is a colleague's username; else as `agent_shown`."""
+    """Return the display name of a stored holder: a colleague's name; masked if it is not a username."""
     return name_of(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
@@ -34,9 +34,9 @@ def name_shown(agent: str) -> str:
 class HandOff:
     """The hand-off of one conversation as stored (data model, section 4).
 
-    `flag` is false for everything but true. `requested_at` and `taken_at` are instants; `wait_at_least`: the platform
-    noted no time, so the wait is counted from its last update. `reason` is redacted. `action_id` is the last action,
-    which the next one must still find ("" for none).
+    `flag` is only true for a true value. `requested_at` and `taken_at` are instants; `wait_at_least`: the platform
+    stored no time, so the wait is counted from its last update. `reason` is redacted. `action_id` is the last action
+    ("" for none), which the next write requires unchanged.
     """
 
     state: HandOffState
@@ -54,7 +54,7 @@ class HandOff:
 
     @property
     def agent_shown(self) -> str:
-        """The holder's name as pages have it."""
+        """The holder's name as pages show it."""
         return name_shown(self.agent)
 
     def waited(self, now: datetime) -> timedelta | None:
@@ -66,7 +66,7 @@ class HandOff:
 class ConversationSummary:
     """One row of a list. `who` is the customer as the reader may see them (`customer_of`): `***-***-4821`, or more.
 
-    `reference` is sealed; `drift` says what was wrong.
+    `reference` is sealed; `drift` names the flaws of the item.
     """
 
     reference: str
@@ -112,8 +112,8 @@ class Block:
 class Picture:
     """An image stored elsewhere. The browser loads it only when a person asks for it.
 
-    `reference` names it in the address, `uri` is its https address on `host`, `text` what it shows. `shown`: the person
-    has asked.
+    `reference` identifies it in the console's URL, `uri` is its https address on `host`, `text` describes it. `shown`:
+    the person asked for it.
     """
 
     reference: str
@@ -125,7 +125,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an answer was made from. `url` is an http(s) address or ""; `text` is an excerpt."""
+    """A source of an answer. `url` is an http(s) address or ""; `text` is an excerpt."""
 
     title: str
     url: str = ""
@@ -134,7 +134,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the reader thought of an answer. `verdict` is up, down, another stored word, or ""."""
+    """The reader's feedback on an answer. `verdict` is up, down, another stored word, or ""."""
 
     verdict: str = ""
     comment: str = ""
@@ -142,10 +142,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What some stores keep of a message besides its content.
+    """What some stores have of a message in addition to its content.
 
-    `note` is a line below, or instead of, its text; `more` holds its other members, under `more_title`; `act` is the
-    name and the parts of an action on this message, labelled `act_label`.
+    `note` is a line below, or instead of, its text; `more` is a tree of its other members, titled `more_title`; `act`
+    is the name and the parts of an action on this message, labelled `act_label`.
     """
 
     note: str = ""
@@ -160,10 +160,10 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class ReplyStatus:
-    """What became of a person's reply. `at`: since when; `error` says why it failed.
+    """The delivery status of a person's reply. `at` is since when; `error` says why it failed.
 
-    `author` is who wrote it, who alone may use the tokens: `undo` takes it back within `undo_seconds`, `again` sends
-    its text as another reply.
+    Only `author`, who wrote it, may use the tokens: `undo` takes it back within `undo_seconds`, `again` sends its text
+    as another reply.
     """
 
     state: str
@@ -179,8 +179,9 @@ class ReplyStatus:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `number` counts from 1 in stored order, 0 in stores that are read in pieces; `anchor` is for
-    permalinks.
+    """One message. `number` counts from 1 in stored order, or is 0 in stores that are read in pieces.
+
+    `anchor` is for permalinks.
     """
 
     number: int
@@ -190,7 +191,7 @@ class Message:
     at: datetime | None
     blocks: tuple[Block, ...]
     is_initial_prompt: bool = False
-    # "" | "held": the AI spoke while a human held it | "waiting": while the customer waited for one
+    # "" | "held": the AI wrote while a human held it | "waiting": while the customer waited for one
     during_hand_off: str = ""
     tokens: dict[str, int] = field(default_factory=dict)
     processing_ms: int | None = None
@@ -229,12 +230,12 @@ class Transcript:
 
     @property
     def earlier(self) -> int:
-        """How many messages come before this window."""
+        """The number of messages before this window."""
         return max(0, self.first_number - 1)
 
     @property
     def later(self) -> int:
-        """How many messages come after this window."""
+        """The number of messages after this window."""
         return self.total - self.last_number
 
 
@@ -250,13 +251,12 @@ class Page:
 
 # --- Statuses ---------------------------------------------------------------------------------------------------------
 #
-# What services really write, in families, beside what the schema names (platform-replies). A status says who is to act
-# next. Which of them mean that is known for those that are written today; an unknown one belongs to no family and is
-# shown as it is.
+# The statuses that services write, including some not in the schema (platform-replies), grouped by who has to act next.
+# A status that is not listed belongs to no family and is shown as stored.
 
 
 class Family(StrEnum):
-    """What a status means for people. Its value is its name in addresses."""
+    """What a status means for people. The value is its name in URLs."""
 
     FAILED = "failed"
     STUCK = "stuck"
@@ -272,7 +272,7 @@ class Family(StrEnum):
 
     @property
     def tone(self) -> str:
-        """Its tone, as components/_tag.html has it."""
+        """The tone for components/_tag.html."""
         return _TONES.get(self, "")
 
 
@@ -286,9 +286,9 @@ _LABELS = {
 }
 _TONES = {Family.FAILED: "bad", Family.STUCK: "bad", Family.RETRYING: "human", Family.DONE: "good"}
 
-# What services write before they try again.
+# The status that services write before they retry.
 RETRY = "retry"
-# A status of these belongs to a family, as does what begins with its prefix: services write `failed_…`.
+# A status belongs to a family if it is listed or begins with the prefix: services write `failed_…`.
 _PROCESSING = "processing"
 PREFIXES = {Family.FAILED: "failed_", Family.WAITING_FOR_AI: f"{_PROCESSING}_"}
 STATUSES: dict[Family, tuple[str, ...]] = {
@@ -299,12 +299,12 @@ STATUSES: dict[Family, tuple[str, ...]] = {
     Family.DONE: ("completed", "complete", "done", "closed"),
 }
 _FAMILIES = {status: family for family, statuses in STATUSES.items() for status in statuses}
-# What is processed for longer than any service runs has been given up by it, and nobody else can answer.
+# Processing for longer than any service runs means that the service gave up, and nobody else will answer.
 STUCK_AFTER = timedelta(minutes=15)
 
 
 def family_of(status: Any) -> Family | None:
-    """Return the family of a stored status, as far as the status alone tells; None for an unknown one."""
+    """Return the family of a stored status, from the status alone; None for an unknown one."""
     if not isinstance(status, str):
         return None
     lowered = status.strip().lower()
@@ -313,28 +313,28 @@ def family_of(status: Any) -> Family | None:
 
 
 def is_given_up(status: Any, found: str) -> bool:
-    """Whether no service works on a conversation of that status any more. `found`: why it needs attention, "" if not.
+    """Return whether no service works on a conversation any more. `found`: why it needs attention, "" if it does not.
 
-    What is processed was given up only where it was found stuck: a service may have come to another one since.
+    A processing or retrying conversation was only given up if it was found stuck.
     """
     is_failed = family_of(status) is Family.FAILED
     return bool(found) and (is_failed or (found == Family.STUCK and can_get_stuck(status)))
 
 
 def can_get_stuck(status: Any) -> bool:
-    """Whether a status says that a service is at work, or means to be: after a while it has given up."""
+    """Return whether a status says that a service is processing or retrying, and may have given up after a while."""
     return is_processing(status) or family_of(status) is Family.RETRYING
 
 
 def is_processing(status: Any) -> bool:
-    """Whether a status says that a service is at work: `processing`, or a kind of it."""
+    """Return whether a status says that a service is at work: `processing`, or one that contains it."""
     return isinstance(status, str) and _PROCESSING in status.lower()
 
 
 def family_now(
     status: Any, updated_at: datetime | None, now: datetime, stuck_after: timedelta = STUCK_AFTER
 ) -> Family | None:
-    """Return the family at a time: what has been processed for `stuck_after` is stuck."""
+    """Return the family at a time; processing counts as stuck after `stuck_after`."""
     if is_processing(status):
         is_stuck = updated_at is not None and now - updated_at >= stuck_after
         return Family.STUCK if is_stuck else Family.WAITING_FOR_AI

@@ -1,7 +1,7 @@
-"""How people answer, and whether a customer may be answered now: one pure function for whoever shows or checks it.
+"""How people answer, and whether a customer may be answered now: one pure function for every page and check.
 
-Facts of the item (schema platform-conversations: `allowed_channels`, `comms_consent`), and what WhatsApp takes (schema
-platform-replies).
+It uses facts of the item (schema platform-conversations: `allowed_channels`, `comms_consent`) and WhatsApp's rules
+(schema platform-replies).
 """
 
 import re
@@ -19,15 +19,15 @@ from conversations.reading import OWN_ADDRESSES, channel_of, from_config, hand_o
 from conversations.receiving.rows import is_configured
 from conversations.records import HandOffState
 
-# WhatsApp takes free text for so long after the customer's last message, then approved templates only.
+# WhatsApp accepts free text for this long after the customer's last message, then approved templates only.
 WINDOW = timedelta(hours=24)
 WHATSAPP = "whatsapp"
-# Characters of one message, by the channels over which replies can be sent.
+# Maximum characters of one message, for each channel over which replies can be sent.
 LONGEST = {WHATSAPP: 1_600, "sms": 1_600, "email": 20_000}
 
 
 class Obstacle(StrEnum):
-    """What stands in the way of an answer."""
+    """A reason why a reply cannot be sent."""
 
     HOLDER = "holder"
     CHANNEL = "channel"
@@ -40,16 +40,17 @@ class Obstacle(StrEnum):
     LENGTH = "length"
 
 
-# What stands in a person's way whichever application they answer with.
+# Obstacles that also apply to an answer from another application.
 OF_THE_CUSTOMER = (Obstacle.CHANNEL, Obstacle.CONSENT, Obstacle.WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFacts:
-    """What decides. `allowed` are channels, none where the item does not say; `heard_at` is when the customer wrote.
+    """The facts that `check_reply` decides on. `allowed` are channels, empty if the item names none.
 
-    `holder` is who has the conversation, "" for nobody. `sender` is the company's own number or address, `recipient`
-    the customer's, and `credentials` the name of the company's secret: "" for what the item does not name.
+    `heard_at` is when the customer last wrote, `holder` the agent who holds the conversation ("" for none). `sender` is
+    the company's own number or address, `recipient` the customer's, and `credentials` the name of the company's
+    secret; each is "" if the item does not name it.
     """
 
     channel: str
@@ -63,7 +64,7 @@ class ReplyFacts:
 
     @classmethod
     def of(cls, item: Conversation, heard_at: datetime | None) -> "ReplyFacts":
-        """Read them from an item; `heard_at`: its customer's last message, None where there is none that says when."""
+        """Read the facts of an item; `heard_at` is the time of its customer's last message, None if unknown."""
         allowed = item.plain("allowed_channels")
         named = allowed if isinstance(allowed, list) else []
         channel, hand_off = channel_of(item), hand_off_of(item)
@@ -81,7 +82,7 @@ class ReplyFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReplyDraft:
-    """What somebody wants to send. `is_template`: the approved template; `is_accepted`: it was accepted before."""
+    """A reply to check. `is_template`: the approved template; `is_accepted`: it was accepted before."""
 
     author: str
     text: str
@@ -91,17 +92,17 @@ class ReplyDraft:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCheck:
-    """What stands in the way, nothing where the customer may be answered; `until`: so long, None for no limit."""
+    """The result of a check: the obstacles, () if the reply may go, and when the window ends (None for no limit)."""
 
     obstacles: tuple[Obstacle, ...]
     until: datetime | None
 
 
 def check_reply(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None = None) -> ReplyCheck:
-    """Tell whether a text may go to the customer at an instant; without a draft, whether any may. Pure; never raises.
+    """Return what prevents a reply at an instant; without a draft, what prevents any reply. Pure; never raises.
 
-    The author has to hold the conversation. Once accepted, a reply goes unless somebody else holds it: who answers
-    and hands back at once has answered.
+    The author has to hold the conversation. An accepted reply also goes if nobody holds it any more, because its author
+    may answer and hand back right away.
     """
     ends = facts.heard_at + WINDOW if facts.heard_at is not None and facts.channel == WHATSAPP else None
     found = {
@@ -124,12 +125,12 @@ def check_reply(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None = Non
 
 
 def length_of(text: str) -> int:
-    """Count a text as browsers and providers do: in UTF-16 units."""
+    """Return the length of a text in UTF-16 code units, as browsers and providers count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def words_of(obstacle: Obstacle, channel: str) -> str:
-    """Say what stands in the way of a reply over a channel: `WhatsApp`, `SMS`, `email`."""
+    """Explain an obstacle in a sentence. `channel` is a name to show: `WhatsApp`, `SMS`, `email`."""
     match obstacle:
         case Obstacle.HOLDER:
             return "A colleague has this conversation now."
@@ -164,7 +165,7 @@ _CHANNEL_WORDS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "email"}
 
 @dataclass(frozen=True, slots=True)
 class ChannelLink:
-    """A link that opens the channel's own application with the recipient."""
+    """A link that opens the person's own application for a channel with the recipient filled in."""
 
     label: str
     url: str
@@ -174,8 +175,8 @@ class ChannelLink:
 class AnswerChannel:
     """How the holder answers: the channel, the company's own number or address, and the recipient masked.
 
-    `until`: WhatsApp takes free text so long; `warnings` are sentences about what stands in the way of an answer.
-    `is_sent_here`: replies are written on the page, which says both there.
+    `until` is when WhatsApp stops accepting free text; `warnings` explain the obstacles in sentences. `is_sent_here`:
+    the page has a reply box, which shows both.
     """
 
     channel: str
@@ -188,7 +189,7 @@ class AnswerChannel:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """The recipient in full. Only for the answer to a recorded reveal: never stored, cached or put into a URL."""
+    """The recipient in full. Only for the response to a recorded reveal; never stored, cached or put into a URL."""
 
     number: str = ""
     email: str = ""
@@ -197,7 +198,7 @@ class Revealed:
 
 
 def answer_of(item: Conversation, staff: Staff, heard_at: datetime | None, now: datetime) -> AnswerChannel:
-    """Return how this person answers in this conversation; `heard_at` is when its customer last wrote, if known."""
+    """Return how this person answers a conversation; `heard_at` is when its customer last wrote, if known."""
     channel = channel_of(item)
     name = channel_words(item)
     check = check_reply(ReplyFacts.of(item, heard_at), now)
@@ -224,12 +225,12 @@ def _warning(obstacle: Obstacle, channel: str, until: datetime | None, now: date
 
 
 def channel_words(item: Conversation) -> str:
-    """Name the channel of a conversation: `WhatsApp`, `SMS`, `email`, or what is stored, redacted."""
+    """Return the name of a conversation's channel: `WhatsApp`, `SMS`, `email`, or the stored value, redacted."""
     return _CHANNEL_WORDS.get(channel_of(item)) or redact(text_of(item.plain("channel_method") or ""))[:40]
 
 
 def revealed(item: Conversation) -> Revealed:
-    """Return number, email and name as stored, whatever their type, with links to write to them."""
+    """Return the number, email and name as stored, with links to write to them."""
     number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
     email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")
     names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
@@ -242,7 +243,7 @@ def revealed(item: Conversation) -> Revealed:
 def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
     links = []
     digits = _number(number)
-    # Without its country code, WhatsApp opens nobody or somebody else.
+    # Without the country code, WhatsApp opens an error or a chat with somebody else.
     if digits and not digits.startswith("0"):
         links.append(ChannelLink("Opens your own WhatsApp", f"https://wa.me/{digits}"))
     if digits:
@@ -260,7 +261,7 @@ def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
 
 
 def _number(text: str) -> str:
-    """The digits of a phone number; "" for anything else."""
+    """Return the digits of a phone number; "" for anything else."""
     compact = re.sub(r"[\s().-]", "", text)
     return compact.lstrip("+") if _NUMBER.fullmatch(compact) else ""
 
@@ -271,7 +272,7 @@ def _stored(item: Conversation, name: str) -> str:
 
 
 def sender_of(item: Conversation, channel: str) -> str:
-    """Return the company's own number or address of a channel, "" where the item names none."""
+    """Return the company's own number or address on a channel; "" if the item names none."""
     name = OWN_ADDRESSES.get(channel)
     return (
         "" if name is None else _stored(item, f"gsi_{name}") or from_config(item.plain("channel_config"), channel, name)
@@ -279,10 +280,10 @@ def sender_of(item: Conversation, channel: str) -> str:
 
 
 def recipient_of(item: Conversation, channel: str) -> str:
-    """Return the customer's number with its country code, or address; "" where the item names none that can be used."""
+    """Return the customer's number with its country code, or address; "" if the item has none that can be used."""
     if channel == "email":
         found = (_stored(item, "recipient_email"), item.primary_channel)
         return next((each for each in found if _EMAIL.fullmatch(each)), "")
     digits = (_number(each) for each in (_stored(item, "recipient_tel"), item.primary_channel))
-    # Without its country code, a number is nobody's or somebody else's.
+    # Without the country code, a number is invalid or somebody else's.
     return next((f"+{each}" for each in digits if each and not each.startswith("0")), "")

@@ -1,7 +1,7 @@
-"""What has neither a stream nor a queue, as AWS Lambdas that a schedule starts.
+"""The AWS Lambda handler for work that a schedule starts, because no stream or queue triggers it.
 
-The handler is `conversations.scheduled.lambda_handler`. The event says which work: `{"work": "timers"}`, one of
-`conversations.work.SCHEDULED`.
+The handler is `conversations.scheduled.lambda_handler`. The event names the work, one of
+`conversations.work.SCHEDULED`: `{"work": "timers"}`.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from typing import Any
 
 from console.startup import start
 
-# What is left of a Lambda's time when it ends what it is at, and gives its lease back.
+# Time reserved at the end of a Lambda's run to finish the current step and give back its lease.
 MARGIN_SECONDS = 15.0
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any = None) -> dict[str, int]:
-    """Do the work until nothing is left for now, or the Lambda's time is nearly up; what was done, in numbers.
+    """Do the work until nothing is left or the Lambda's time is nearly up, and return counts of what was done.
 
-    Raises `KeyError` for work that there is not, and `WorkFailed` where the last try failed: Lambda counts that.
+    Raises `KeyError` for unknown work, and `WorkFailed` if the last try failed, so that Lambda counts an error.
     """
     start()
     from conversations.work import run_scheduled

@@ -14,7 +14,7 @@ from conversations.records import ConversationSummary
 
 
 def _found(finding: LookupFinding) -> SearchFound:
-    """Group lists under their recipient; single conversations stand by themselves."""
+    """Convert a finding: one hit for a list with more than one row, and one hit for each single conversation."""
     hits = []
     for hit in finding.hits:
         if hit.kind and (hit.more or len(hit.rows) > 1):
@@ -30,7 +30,7 @@ def _hit(row: ConversationSummary) -> SearchHit:
 
 
 def _recipient(value: str, staff: Staff) -> SearchFound:
-    """The search itself says which country codes it tried with a national number."""
+    """Find a recipient, without the notice for a national number: the search itself names the country codes tried."""
     found = find_recipient(value, staff)
     return _found(replace(found, notice="") if is_national(value) else found)
 
@@ -40,13 +40,13 @@ def _by_id(value: str, staff: Staff) -> SearchFound:
 
 
 def _company(value: str, staff: Staff) -> SearchFound:
-    """A company in scope of which anything is known. At most one GetItem and one Query."""
+    """Find a company in scope by id. At most one GetItem and one Query."""
     found = companies.find(value) if staff.scope.covers_company(value) else None
     return SearchFound((SearchHit(found.name, url_of("company", value), value),)) if found else SearchFound()
 
 
 def _named(value: str, staff: Staff) -> SearchFound:
-    """Companies in scope by name. No read while the worker remembers the registry; else one."""
+    """Find companies in scope by name, in the registry that `companies_for` caches."""
     known = [each for each in companies.companies_for(staff) if named_so(each.name, value)]
     return SearchFound(
         tuple(SearchHit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS])

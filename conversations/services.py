@@ -1,6 +1,6 @@
-"""Opening a conversation or looking a person up: loaded and authorised in one step, on record before it is shown.
+"""Services that open a conversation or look a person up: authorised when loaded, and recorded before shown.
 
-And the reply box of whoever holds a conversation: whether it takes a text, over what, by when, and what it says.
+Also the reply box of the holder: whether it accepts text, over which channel, and until when.
 """
 
 import json
@@ -66,7 +66,7 @@ from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 from conversations.transcript import Story, story_of
 
-# For `NoTrail`: why nothing is revealed without a trail.
+# The arguments of `NoTrail` where a reveal needs a trail.
 REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 
@@ -74,7 +74,7 @@ REVEALED = "Personal data can be shown", "you cannot reveal anything"
 class OpenedConversation:
     """A conversation opened by one person. `is_raw`: recorded, and the role may read it without redaction.
 
-    `trail_notice` says what the trail could not tell.
+    `trail_notice` says what could not be read from the trail.
     """
 
     reference: str
@@ -91,10 +91,10 @@ class OpenedConversation:
 
 
 def load_conversation(reference: str, staff: Staff) -> Conversation:
-    """Load the conversation of a sealed reference without its messages, if it is in scope.
+    """Load the conversation of a sealed reference, without its messages.
 
-    One strongly consistent GetItem. Raises `Forbidden` (role), `NotFound` (bad reference, no such item, past its TTL,
-    out of scope: all the same), and the store's errors.
+    One strongly consistent GetItem. Raises `Forbidden` (role), `NotFound` (alike for a bad reference, a missing item,
+    and one past its TTL or out of scope), and the store's errors.
     """
     return _load(reference, staff)[0]
 
@@ -112,7 +112,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
     raw = dict(answer.get("Item") or {})
     if not raw:
         raise NotFound
-    # Thousands of messages cost more than everything else, so they stay unread until one is shown.
+    # Parsing thousands of messages costs more than everything else, so each is only parsed when it is shown.
     messages = raw.pop("messages", None)
     item = Conversation.from_raw_data(raw)
     if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
@@ -121,11 +121,11 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
 
 
 def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> OpenedConversation:
-    """Open a conversation to read it: one GetItem, then the new entry, the trail, the state and the switches in
-    parallel.
+    """Open a conversation to read it, and record that in the trail.
 
-    The entry (one for each person, conversation and hour) is written before anything is returned. If it cannot be
-    written, this raises; if there is no trail at all, everything is redacted. Raises as `load_conversation`.
+    One GetItem; then, in parallel, the new entry, the trail, the messages stored apart and, `with_state`, the state and
+    the switches. The entry (one for each person, conversation and hour) is written before anything is returned. If that
+    fails, this raises; without a trail table, everything is redacted. Raises as `load_conversation` does.
     """
     item, messages = _load(reference, staff)
     now = clock.now()
@@ -156,7 +156,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
 
 
 def _record_opened(item: Conversation, staff: Staff, *, raw: bool) -> bool:
-    """Record that it was opened; False where there is no trail, and then nothing may be shown raw."""
+    """Record that a transcript was opened. Return False if there is no trail, so nothing may be shown raw."""
     payload = {"shown": "raw" if raw else "redacted"}
     try:
         record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
@@ -176,7 +176,7 @@ def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, 
 
 
 def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
-    """Hand-off entries, and a notice if some or all could not be read."""
+    """Return the hand-off entries, and a notice if some or all could not be read."""
     try:
         entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
@@ -187,9 +187,10 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
 
 
 def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, Revealed]:
-    """Return the recipient in full, counted and recorded first, and how this person answers.
+    """Count and record a reveal, then return the item, how this person answers, and the recipient in full.
 
-    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many in a day.
+    Raises as `load_conversation` does, `Forbidden` without the permission, `TooManyAttempts` after too many in a day,
+    and `NoTrail`.
     """
     staff.require(Permission.PII_REVEAL)
     item, messages = _load(reference, staff)
@@ -206,7 +207,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, R
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
-    """Return the whole item as JSON text without personal data and credentials, recorded as opened redacted."""
+    """Return the whole item as JSON text without personal data and credentials; recorded as opened redacted."""
     staff.require(Permission.SYSTEM_READ)
     item, messages = _load(reference, staff)
     _record_opened(item, staff, raw=False)
@@ -223,9 +224,9 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
 def timeline(
     reference: str, staff: Staff, kinds: Sequence[LineKind], cursor: str = "", at: str = ""
 ) -> tuple[Conversation, Timeline]:
-    """Read one page of a conversation's timeline as `read_timeline` does; messages in it count as a transcript opened.
+    """Read one page of a conversation's timeline. A page with messages is recorded as a transcript opened.
 
-    Raises as `load_conversation`; `Forbidden` without `audit:read`.
+    Raises as `load_conversation` does, and `Forbidden` without `audit:read`.
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
@@ -234,13 +235,13 @@ def timeline(
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
 
 
-# Letters in a row; the conversation's page has the whole message.
+# Maximum characters shown in a row; the conversation's page has the whole message.
 RAW_LENGTH = 280
 
 
 @dataclass(frozen=True, slots=True)
 class LastMessage:
-    """The last message as a row shows it: redacted unless the role may read transcripts. "" for none."""
+    """The last message for a row, redacted unless the role may read transcripts. `text` is "" for none."""
 
     text: str
     speaker: str = ""
@@ -248,9 +249,9 @@ class LastMessage:
 
 
 def last_message(reference: str, staff: Staff) -> LastMessage:
-    """Load the last message for a list row: one GetItem, and an entry for roles that read transcripts.
+    """Load the last message for a list row. One GetItem, and a trail entry for roles that read transcripts.
 
-    The entry is written before the text is returned; without a trail everyone gets the redacted excerpt. Raises
+    The entry is written before the text is returned; without a trail everybody gets the redacted excerpt. Raises
     `NotFound` (absent, past its TTL or out of scope) and the store's errors.
     """
     item = load_row(reference, staff, "messages", *MARKS)
@@ -264,14 +265,14 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
 
 
 HOUR = timedelta(hours=1)
-# Where a person was looked up, in the words of the trail.
+# Where a person was looked up, as the trail names it.
 ALL_STORES, CONVERSATIONS = "all stores", "conversations"
 
 
 def note_look(recipient: str, staff: Staff, stores: str) -> None:
-    """Record that somebody looked a person up in `stores`, once an hour, under a keyed pseudonym.
+    """Record that somebody looked a person up in `stores`, under a keyed pseudonym, at most once an hour.
 
-    In all stores it counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
+    A look-up in all stores counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
     """
     person = pseudonym_of(recipient)
     payload = {"person": person, "stores": stores}
@@ -285,8 +286,7 @@ def note_look(recipient: str, staff: Staff, stores: str) -> None:
 
 
 def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
-    """Search every store that the person may read for a recipient; return the recipient as `identifier_for` shows it,
-    too.
+    """Search every store that the person may read for a recipient; return the masked recipient and the results.
 
     The entry (one for each person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
     first and counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
@@ -307,11 +307,11 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyBox:
-    """The reply box of whoever holds a conversation, and what they may send.
+    """The reply box of the holder of a conversation.
 
-    `token` is the sealed form; `limit` counts characters; `until`: so long free text goes. `obstacles` are sentences
-    about what stands in the way of any reply, `warnings` about what does not. `template`: only that can be sent now;
-    `values` were filled into it. `typed` is what was typed before; `draft_key` encrypts what the browser keeps of it.
+    `token` is the sealed form, `limit` the maximum of characters, `until` when free text is no longer accepted.
+    `obstacles` are sentences about what prevents any reply, `warnings` about what does not. With `template`, only that
+    can be sent; `values` fill its blanks. `typed` is the text so far; `draft_key` encrypts the draft in the browser.
     """
 
     token: str
@@ -328,7 +328,7 @@ class ReplyBox:
 
     @property
     def blanks(self) -> list[tuple[str, str, str]]:
-        """What is to be filled in of the template: its name, an example, and what was filled in."""
+        """The blanks of the template as (name, example, value)."""
         template = self.template.template if self.template else None
         return [
             (name, each, self.values.get(name, "")) for name, each in (template.variables if template else {}).items()
@@ -336,16 +336,16 @@ class ReplyBox:
 
     @property
     def undo_seconds(self) -> int:
-        """For so long a reply can be taken back."""
+        """How many seconds a reply can be taken back."""
         return max(0, int(settings.REPLY_UNDO_SECONDS))
 
 
 def reply_box(
     item: Conversation, staff: Staff, heard_at: datetime | None, now: datetime, typed: str = ""
 ) -> ReplyBox | None:
-    """The reply box of a person in a conversation; None where they do not hold it, or replies are not configured.
+    """Return a person's reply box; None if they do not hold the conversation or replies are not configured.
 
-    `heard_at`: when the customer last wrote. One GetItem where only a template can be sent; raises the store's errors.
+    `heard_at` is when the customer last wrote. One GetItem if only a template can be sent; raises the store's errors.
     """
     if not is_configured() or not holds(hand_off_of(item), staff):
         return None
@@ -371,6 +371,6 @@ def reply_box(
 
 
 def _draft_key(item: Conversation, staff: Staff) -> str:
-    """A key of this person for this conversation, 64 hex digits: it never leaves their pages."""
+    """Return a key, 64 hex digits, for this person's drafts in this conversation. It never leaves their pages."""
     about = "\n".join((staff.username, item.primary_channel, item.conversation_id))
     return salted_hmac("reply draft", about, algorithm="sha256").hexdigest()

@@ -1,7 +1,7 @@
-"""The team as who leads it sees it: who is there and holds what, who waits longest, and what was done today.
+"""The team as its leader sees it: who is available and holds what, who waits longest, and what was done today.
 
-What people hold is read from the queue's index, what they did from the trail by company: both bounded, and what was not
-read is said.
+Held conversations come from the queue's index, and today's actions from the trail by company. Both reads are bounded,
+and the page says what was not read.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ from conversations.handoff.stored import held_in
 from conversations.queue.pages import QueueEntry, at_once, entry_of
 from conversations.queue.reading import is_indexed, read_index, read_queue
 
-# Held conversations and entries of one company that are looked at.
+# Maximum held conversations and trail entries read of one company.
 HELD_READ, ENTRIES_READ = 400, 2_000
 _HELD = (
     *("primary_channel", "conversation_id", "company_id", "project_id", "ttl", "hand_off_to_human", "hand_off_agent"),
@@ -48,7 +48,7 @@ _WHAT: dict[str, str] = {str(action): what for action, what in COUNTED.items()}
 
 @dataclass(frozen=True, slots=True)
 class TeamMember:
-    """A colleague: what they hold, since when their oldest customer waits for an answer, and what they did today."""
+    """A colleague: what they hold, how many wait for an answer and since when, and what they did today."""
 
     username: str
     name: str
@@ -63,7 +63,7 @@ class TeamMember:
 
 @dataclass(frozen=True, slots=True)
 class CompanyDay:
-    """What people did for a company today; `overdue`: answers that became so."""
+    """What people did for a company today; `overdue` counts the answers that became overdue."""
 
     company: Company
     taken: int
@@ -74,7 +74,7 @@ class CompanyDay:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """All of it. `incomplete`: companies of which not everything was read; `left_out`: those not read at all."""
+    """The whole team. `incomplete` names the companies that were read in part; `left_out` counts those not read."""
 
     members: tuple[TeamMember, ...] = ()
     companies: tuple[CompanyDay, ...] = ()
@@ -88,7 +88,7 @@ _Held = tuple[list[QueueEntry], bool]
 
 @dataclass(frozen=True)
 class _Company:
-    """What was read of one, and whether that was all."""
+    """What was read of one company, and whether that was all."""
 
     held: list[QueueEntry]
     has_all_held: bool
@@ -101,9 +101,9 @@ class _Company:
 
 
 def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team:
-    """Return the team of these companies; `today` is when the day of who looks began.
+    """Return the team of these companies; `today` is when the reader's day began.
 
-    Two Queries of each company, and the directory of staff. Raises `Forbidden`, and the store's errors.
+    Two Queries for each company, and the directory of staff. Raises `Forbidden` and the store's errors.
     """
     staff.require(Permission.TEAM_LEAD)
     by_id = {each.company_id: each for each in companies}
@@ -141,7 +141,7 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
 
 
 def _read_held(company_id: str) -> _Held:
-    """What people hold in a company, and whether that is all."""
+    """Return the held conversations of a company, and whether they are all."""
     if not is_indexed():
         looked = read_queue([company_id])
         return [entry for entry in looked.entries if entry.hand_off.agent], not looked.incomplete
@@ -152,7 +152,7 @@ def _read_held(company_id: str) -> _Held:
 
 
 def _count(company_id: str, today: datetime) -> tuple[Counter[tuple[str, str]], bool]:
-    """Count what was done since, by person and action; and whether all of it was read."""
+    """Count the actions since `today` by person and kind, and return whether all entries were read."""
     done: Counter[tuple[str, str]] = Counter()
     items, end = query(
         AuditEntry,
@@ -201,6 +201,6 @@ def _day(company: Company, done: Counter[tuple[str, str]]) -> CompanyDay:
 
 
 def day_began(now: datetime, zone_name: str) -> datetime:
-    """Return when the day began for somebody, in their time zone."""
+    """Return when the current day began in a time zone."""
     zone = clock.zone_of(zone_name)
     return clock.midnight(now.astimezone(zone).date(), zone)

@@ -1,6 +1,6 @@
-"""Telling one colleague of something while they work: `pk = TOLD#{username}` in the console's own table.
+"""Notices to one colleague while they work: `pk = TOLD#{username}` in the console's own table.
 
-Every open page asks for what is new. What is told names no customer, and goes by itself after some days.
+Every open page polls for new ones. A notice names no customer and expires after `KEPT`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,22 +23,22 @@ from conversations.reading import conversation_url
 
 KEPT = timedelta(days=3)
 MOST_SHOWN = 20
-# So many conversations can be given away at once, some times over.
+# Enough for several actions on the maximum number of selected conversations.
 MOST_READ = 200
-# What somebody does to several conversations at once is told as one thing, if the same is told of each within this.
+# Equal notices about several conversations are joined if the later ones come within this time of the first.
 TOGETHER = timedelta(minutes=2)
 _LONGEST = 400
-# What becomes of the words where they are of several conversations.
+# In the words of joined notices, the first is replaced by the second.
 _ONE, _SEVERAL = "this conversation", "{count} conversations"
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One thing that somebody is told, of a conversation. `id` makes it the same when it is told twice.
+    """A notice about a conversation. Storing the same `id` twice stores one notice.
 
-    `words` may name `{by}` and `{to}`, a colleague each (or a group), whose names are looked up when it is shown, as is
-    the company's: who tells may have no right to that. `group` is the id of one that gets it. `more` are the ids of
-    others that are told together with it.
+    `words` may contain `{by}` and `{to}`, each a colleague (or a group). Their names, and the company's, are looked up
+    when it is shown, because the sender may not be allowed to read them. `group` is the id of a group that gets the
+    conversation. `more` are the ids of the notices joined to this one.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Told:
 
     @property
     def url(self) -> str:
-        """The conversation's page; of several, the tab of the queue that lists them."""
+        """The conversation's page, or for several conversations the tab of the queue that lists them."""
         if not self.more:
             return conversation_url(self.reference)
         listed = {"tab": "waiting", "group": self.group} if self.group else {"tab": "colleagues"}
@@ -62,7 +62,7 @@ class Told:
 
 
 def tell(username: str, told: Told) -> None:
-    """Tell somebody, once for each id. Raises the store's errors."""
+    """Store a notice for a person, once for each id. Raises the store's errors."""
     now = clock.now()
     call(
         "PutItem",
@@ -82,7 +82,7 @@ def tell(username: str, told: Told) -> None:
 
 
 def told_to(username: str) -> list[Told]:
-    """Return what somebody was told and has not put away, latest first. One Query; raises the store's errors."""
+    """Return a person's notices that were not put away, latest first. One Query; raises the store's errors."""
     now = clock.now()
     found = [
         _told(each)
@@ -94,9 +94,9 @@ def told_to(username: str) -> list[Told]:
 
 
 def _together(oldest_first: Iterable[Told]) -> list[Told]:
-    """Join what was told of several conversations at once, under the id of what was told first.
+    """Join equal notices about different conversations under the id of the first one.
 
-    The same conversation again is another matter.
+    A second notice about the same conversation is not joined.
     """
     groups: list[list[Told]] = []
     for each in oldest_first:
@@ -134,7 +134,7 @@ def _shown(told: Told, username: str) -> Told:
 
 
 def put_away(username: str, ids: Iterable[str]) -> None:
-    """Put away what somebody has seen, with what was told together with it. Raises the store's errors."""
+    """Delete the notices that a person has put away, with those joined to them. Raises the store's errors."""
     wanted = set(ids)
     for told in told_to(username):
         if told.id in wanted:

@@ -1,7 +1,7 @@
 """A conversation as a person reads it: a window of messages with day breaks, gaps and hand-offs between them.
 
-Hand-offs are those of the trail that succeeded, and what only the item tells: the platform sets flags without entries,
-and entries expire.
+Hand-offs come from the trail, if they succeeded, and from the item: the platform sets flags without entries, and
+entries expire.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from conversations.handoff.stored import BY_RULE
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript, name_shown
 
-# An entry and the item's own time of the same action are moments apart.
+# Maximum difference between the times of an entry and of the item for the same action.
 _SAME_ACTION = timedelta(minutes=2)
 # The AI may still say "I have asked a colleague" this long after the request.
 ANNOUNCEMENT = timedelta(minutes=1)
@@ -52,7 +52,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class HandOffChange:
-    """A change of who has the conversation: in `state` from `at` on. `actor` is "" for the platform."""
+    """A change of who has the conversation, which is in `state` from `at` on. `actor` is "" for the platform."""
 
     at: datetime
     state: HandOffState
@@ -61,7 +61,7 @@ class HandOffChange:
     detail: str = ""
 
     def marker(self) -> Marker:
-        """Return the marker that stands between messages."""
+        """Return the marker to show between messages."""
         tone = "ai" if self.state is HandOffState.AI else "human"
         return Marker("event", self.text, self.at, self.detail, tone)
 
@@ -70,7 +70,7 @@ class HandOffChange:
 class Story:
     """All known changes, oldest first. `open_end` is False if the platform ended the last one at an unknown time.
 
-    Then nothing is said of messages that came after it.
+    Messages after it are then not marked.
     """
 
     events: tuple[HandOffChange, ...] = ()
@@ -78,7 +78,7 @@ class Story:
 
     @property
     def began(self) -> str:
-        """How people came to have the conversation that they have now, in words; "" if unknown."""
+        """How people came to have the conversation, in words; "" if they do not have it or it is unknown."""
         found = ""
         for event in reversed(self.events):
             if event.state is HandOffState.AI:
@@ -88,15 +88,15 @@ class Story:
 
     @property
     def handed_off_at(self) -> datetime | None:
-        """When people first had the conversation, or were asked for; None where nothing tells.
+        """When people first had the conversation or were asked for; None if unknown.
 
-        Earlier entries expire: what begins with people giving it to the AI had a hand-off before.
+        Earlier entries expire, so it is unknown if the first known change gives the conversation to the AI.
         """
         first = self.events[0] if self.events else None
         return None if first is None or first.state is HandOffState.AI else first.at
 
     def just_ended_by(self, username: str, now: datetime) -> bool:
-        """Whether a person has given the conversation to the AI a moment ago, and nobody has acted since."""
+        """Return whether a person gave the conversation to the AI a moment ago, and nobody has acted since."""
         last = self.events[-1] if self.events else None
         return (
             last is not None
@@ -106,10 +106,10 @@ class Story:
         )
 
     def during(self, at: datetime) -> str:
-        """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.
+        """Return the kind of hand-off during which the AI wrote a message at an instant: "held", "waiting", or "".
 
-        Strictly after the hand-off began and before it ended. A message at the very instant of a take-over counts as
-        before it, and the AI may announce that it has asked for a human.
+        Strictly after the hand-off began and before it ended: a message at the very instant of a take-over counts as
+        before it. The AI may also announce that it has asked for a human.
         """
         before = [event for event in self.events if event.at < at]
         if not before or before[-1].state is HandOffState.AI:
@@ -136,13 +136,13 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
 
 
 def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
-    """Return the changes that the item tells and no entry does: the platform hands off without entries."""
+    """Return the changes that only the item shows, because the platform hands off without entries."""
     events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
     return tuple(_of_item(events, hand_off, viewer))
 
 
 def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffChange | None:
-    """The change of an entry that succeeded, or that the item proves while its outcome is still pending."""
+    """Return the change of an entry that succeeded, or that is pending and the item's last action; else None."""
     applied = entry.outcome == Result.SUCCESS or (
         entry.outcome == Result.PENDING and bool(entry.action_id) and entry.action_id == hand_off.action_id
     )
@@ -154,7 +154,7 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
     if not applied:
         return None
     if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
-        # A rule asks when a message is received, which may be long after the customer wrote it.
+        # A rule requests a human when a message is received, which may be long after the customer wrote it.
         since = hand_off.requested_at if entry.actor == BY_RULE.name else None
         at = min(entry.at, since or entry.at)
         return HandOffChange(at, state, "A human was requested", detail=entry.reason)
@@ -166,7 +166,7 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
 
 
 def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
-    """The changes that the item tells and no entry does."""
+    """Return the changes that only the item shows."""
     if hand_off.state is HandOffState.AI:
         return []
     found = []
@@ -187,7 +187,7 @@ def _tells(events: Sequence[HandOffChange], at: datetime, *states: HandOffState)
 
 
 def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
-    """Add how long the customer had waited to each take-over; a release does not end the wait."""
+    """Add to each take-over how long the customer had waited; a release does not end the wait."""
     asked: datetime | None = None
     for event in events:
         if event.state is HandOffState.AI:
@@ -203,7 +203,7 @@ def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
 
 
 WINDOW = 100
-# Longer silences get a line of their own.
+# Silences of at least this length get a line of their own.
 GAP = timedelta(hours=4)
 
 
@@ -216,10 +216,9 @@ def transcript(
     before: int | None = None,
     around: str = "",
 ) -> Transcript:
-    """Return the latest messages, those before number `before`, or those around the anchor `around`.
+    """Return a window of messages: the latest, those before number `before`, or those around the anchor `around`.
 
-    Redacted unless `raw`. Days are those of the reader's time zone. An unknown anchor or number gives the latest
-    messages.
+    Redacted unless `raw`. Days are in the reader's time zone. An unknown anchor or number returns the latest messages.
     """
     first, last = _bounds(stored, before, around)
     page = _TranscriptPage(staff, stored.last_time_before(first))
@@ -236,7 +235,7 @@ def transcript(
 
 
 def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Message | Marker, ...]:
-    """Put day breaks and gaps between messages and markers, which come in order."""
+    """Insert day breaks and gaps between messages and markers, which are in order of time."""
     page = _TranscriptPage(staff, None)
     for each in messages:
         if isinstance(each, Message):
@@ -247,7 +246,7 @@ def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Mes
 
 
 class _TranscriptPage:
-    """Collects messages and changes in order, with day breaks and gaps in the reader's time zone."""
+    """Collects messages and changes in order, and adds day breaks and gaps in the reader's time zone."""
 
     def __init__(self, staff: Staff, previous: datetime | None) -> None:
         self.items: list[Message | Marker] = []
@@ -283,7 +282,7 @@ class _TranscriptPage:
 
 
 def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[int, int]:
-    """First and last number of the window, counting from 1; (1, 0) where there is nothing."""
+    """Return the first and last number of the window, counting from 1; (1, 0) without messages."""
     total = len(stored)
     if around and (number := stored.number_of(around)):
         last = min(total, max(WINDOW, number + WINDOW // 2))
@@ -295,7 +294,7 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
 
 
 def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[HandOffChange]:
-    """The changes between this window's messages: after those before it, and before those after it."""
+    """Return the changes that belong to this window: since the last message before it, until the first one after."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
     return [
@@ -311,10 +310,10 @@ def _marked(message: Message, story: Story) -> Message:
 
 
 def earlier_text(earlier: int) -> str:
-    """Label the link to the earlier messages."""
+    """Return the label of the link to earlier messages."""
     return f"Show {min(WINDOW, earlier)} earlier of {earlier}"
 
 
 def silence(span: timedelta) -> str:
-    """Put a long silence in words: whole hours, then whole days."""
+    """Format a long silence in whole hours, then whole days."""
     return clock.format_span(timedelta(seconds=span.total_seconds() // 3600 * 3600))

@@ -1,4 +1,4 @@
-"""Routes of the queue, of finding conversations, of one, of tenants' and of other stores. Fixed parts come first."""
+"""Routes of the queue, conversations, saved replies and views, tenants' conversations and the other stores."""
 
 from django.urls import path, register_converter
 
@@ -101,7 +101,7 @@ urlpatterns = [
         tenant_conversations.clear,
         name="tenant-conversation-clear",
     ),
-    # Last: a store's name stands where other sections have theirs.
+    # Last, because the name of a store is in the same place as the other sections' fixed parts.
     path("<store:store>/", stores.home, name="store"),
     path("<store:store>/find/", stores.find, name="store-find"),
     path("<store:store>/lists/<str:ref>/", stores.listing, name="store-list"),

@@ -1,4 +1,4 @@
-"""The work beside the web servers: each part can run alone, and all of them in one process, in a thread each."""
+"""The background work. Each part can run alone, or all in one process with a thread each."""
 
 import logging
 import os
@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 # Names of leases.
 MESSAGE_SWEEP, RECONCILE, INSIGHT = "sweep", "reconcile", "insight"
 SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(minutes=5), timedelta(seconds=15)
-# What reads a whole table takes no more of the time than one in so many parts.
+# Work that reads a whole table runs for at most 1/SHARE of the time.
 SHARE = 100
-# What is due every so often is late after so many times that.
+# Recurring work is late after this many intervals.
 LATE_AFTER = 3
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -50,19 +50,19 @@ Part = Receiver | Sender | LeasedWorker
 
 
 def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
-    """How long after a run the next one is due, which notes how long it took: rarer where it reads much."""
+    """Return the time between runs: `every`, or longer after a run that took long (`noted["took"]`, in seconds)."""
     return max(every, timedelta(seconds=SHARE * float(noted.get("took") or 0)))
 
 
 def late_after(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
-    """After how long since its last run work that is due every so often counts as stopped."""
+    """Return the time since its last run after which recurring work counts as stopped."""
     return LATE_AFTER * due_every(every, noted)
 
 
 class Recurring(LeasedWorker):
-    """Work that is due every so often. `steps` does it bit by bit, so that the lease is kept meanwhile.
+    """Work that recurs at an interval. `steps` does it step by step, so that the lease is renewed in between.
 
-    `reads_whole_table`: it takes as long as a table is large, and is due the more rarely for it.
+    `reads_whole_table`: its duration grows with a table, and a longer run makes the next one due later.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Recurring(LeasedWorker):
         reads_whole_table: bool = False,
         **options: Any,
     ) -> None:
-        """Take the options of `LeasedWorker` too."""
+        """Also accept the options of `LeasedWorker`."""
         self.name, self.title = name, title
         super().__init__(**options)
         self._every, self._steps, self._reads_whole_table = every, steps, reads_whole_table
@@ -112,9 +112,9 @@ class Recurring(LeasedWorker):
 
 
 def inbound_parts(**options: Any) -> dict[str, Part]:
-    """What receives messages, as configured, and finishes what was left undone; nothing without a source.
+    """Return the configured receivers of messages and the message sweep, by name; {} without a source.
 
-    By what it is called. Options are those of `LeasedWorker`.
+    The options are those of `LeasedWorker`.
     """
     found: dict[str, Part] = {}
     if settings.HANDOFF_QUEUE_URL:
@@ -125,7 +125,7 @@ def inbound_parts(**options: Any) -> dict[str, Part]:
 
 
 def all_parts(**options: Any) -> dict[str, Part]:
-    """All that is configured, as `inbound_parts`."""
+    """Return all configured parts by name. The options are those of `LeasedWorker`."""
     sender = {"the sender": Sender(wait=options.get("wait"))} if replies_are_sent() else {}
     return {
         "the indexer": Worker(**options),
@@ -140,7 +140,7 @@ def all_parts(**options: Any) -> dict[str, Part]:
 
 
 def not_configured() -> list[str]:
-    """The sources of messages that are not configured, in words."""
+    """Return the sources of messages that are not configured, in words."""
     return [
         *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
         *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
@@ -148,17 +148,17 @@ def not_configured() -> list[str]:
 
 
 def message_sweep(**options: Any) -> Recurring:
-    """Finish what processes that died left undone with messages."""
+    """Return the worker that finishes messages left unfinished by processes that died."""
     return Recurring(MESSAGE_SWEEP, "The message sweep", SWEEP_EVERY, _sweeping, **options)
 
 
 def reconciler(**options: Any) -> Recurring:
-    """Settle hand-off actions that were left pending."""
+    """Return the worker that settles hand-off actions that were left pending."""
     return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, reads_whole_table=True, **options)
 
 
 def summer(**options: Any) -> Recurring:
-    """Sum up the days whose facts have changed, then tell of budgets that are reached, and of the week."""
+    """Return the worker that sums the days whose facts changed, then announces reached budgets and weekly summaries."""
     rolled: dict[str, Rolled] = {}
     announcer = InsightAnnouncer()
 
@@ -173,15 +173,15 @@ def summer(**options: Any) -> Recurring:
 
 
 def walkers(**options: Any) -> dict[str, LeasedWorker]:
-    """What keeps the facts of the other stores, by what it is called."""
+    """Return the workers that update the facts of the other stores, by name."""
     return {f"the walk of {kind}": FactWalker(kind, **options) for kind in WALKED}
 
 
 class WorkFailed(Exception):
-    """Work could not be done until its time was up; the log says why."""
+    """Raised if scheduled work still failed when its time was up; the log says why."""
 
 
-# What a schedule runs where streams and queues are followed by Lambdas, by the word that the schedule uses.
+# The work that a schedule runs if Lambdas handle the streams and queues, by its name in the event.
 SCHEDULED: Mapping[str, Callable[..., Mapping[str, Part]]] = {
     "timers": lambda **options: {"the timers": Timers(**options)},
     "messages": lambda **options: {"the message sweep": message_sweep(**options)},
@@ -191,14 +191,14 @@ SCHEDULED: Mapping[str, Callable[..., Mapping[str, Part]]] = {
     "insight": lambda **options: {"insight": summer(**options)},
     "walks": walkers,
 }
-# Kept from one run to the next: what a walk remembers of what it came by saves reading it again.
+# Reused by later runs, because a walk remembers what it has read and need not read it again.
 _scheduled: dict[str, tuple[threading.Event, Mapping[str, Part]]] = {}
 
 
 def run_scheduled(work: str, seconds: float) -> dict[str, int]:
-    """Do what a schedule asks for until nothing is left for now, for so many seconds at most; what was done.
+    """Do scheduled work until nothing is left, for at most this many seconds, and return counts of what was done.
 
-    Raises `KeyError` for work that there is not, and `WorkFailed`.
+    Raises `KeyError` for unknown work, and `WorkFailed`.
     """
     if work not in _scheduled:
         ended = threading.Event()
@@ -238,7 +238,7 @@ def _reconciling() -> Iterator[WorkCounts]:
 
 
 def note_reconciled() -> None:
-    """Note that reconcile ran, where a timer runs it. That this fails is no failure of the run."""
+    """Note that reconcile ran as a command. Logs the store's errors, because the run itself did not fail."""
     try:
         lease.note(RECONCILE, ran_at=clock.now())
     except ConsoleError as error:
@@ -250,9 +250,9 @@ def run_all(
     ended: threading.Event,
     pause: Callable[[int], float] = pause_after,
 ) -> None:
-    """Run parts beside each other until `ended` is set, then wait for each to end, in their order.
+    """Run each part in its own thread until `ended` is set, then wait for all of them to end.
 
-    A part that fails is begun again after `pause` seconds, for so many failures; the others never notice.
+    A part that ends or fails is restarted after `pause(failures)` seconds; the others are not affected.
     """
     threads = [
         threading.Thread(target=_kept_running, args=(name, run, ended, pause), name=name) for name, run in parts.items()
@@ -281,10 +281,10 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
 
 @contextmanager
 def until_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread.
+    """Yield an event that SIGTERM and SIGINT set; in any thread but the main one, signals are not handled.
 
-    A thread sets it, told through a pipe. A handler would run in the main thread, which nothing wakes from its wait
-    where the system gave the signal to another one, and which may just then hold the lock of the event.
+    A listener thread reads the signals from a pipe and sets the event. A signal handler would run in the main thread,
+    which does not wake if the system delivered the signal to another thread, and which may hold the event's lock.
     """
     ended = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -293,7 +293,7 @@ def until_signal() -> Iterator[threading.Event]:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     listener = threading.Thread(target=_listen, args=(reader, ended), name="signals", daemon=True)
-    # Signals that Python handles are written to the pipe, whichever thread gets them.
+    # Python writes the signals that it handles to the pipe, whichever thread receives them.
     before = {each: signal.signal(each, lambda *_: None) for each in ENDING}
     woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     listener.start()
@@ -309,7 +309,7 @@ def until_signal() -> Iterator[threading.Event]:
 
 
 def _listen(reader: int, ended: threading.Event) -> None:
-    """Set `ended` with the first of the signals that end work; without one, until the pipe is closed."""
+    """Set `ended` when a signal arrives that ends the work; return when the pipe is closed."""
     while number := os.read(reader, 1):
         if number[0] in ENDING:
             ended.set()
@@ -317,9 +317,9 @@ def _listen(reader: int, ended: threading.Event) -> None:
 
 @contextmanager
 def running(name: str, *, once: bool = False) -> Iterator[threading.Event]:
-    """What a command does that works until it is stopped, or `once`: an event that signals set.
+    """Yield an event that signals set, for a command that works until it is stopped, or `once`.
 
-    Its lines and metrics are of `name`. What the store says ends it in one line, with exit status 1.
+    Its log lines and metrics carry `name`. Translate a `ConsoleError` into a `CommandError`: one line, exit status 1.
     """
     try:
         with working(name, once=once), until_signal() as ended:

@@ -1,1 +1,1 @@
-"""Lists of conversations as files: what is read (`reading`), the rows (`rows`), and what is recorded (`service`)."""
+"""Exports of lists of conversations: reading the list (`reading`), its rows (`rows`) and the export (`service`)."""

@@ -1,4 +1,4 @@
-"""Which rows an export has: those of all pages of the list that a person saw, read by the functions of these pages."""
+"""The list to export: all pages of the list that a person saw, read with the same functions as these pages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,20 +20,20 @@ from conversations.queue.form import QueueForm
 from conversations.queue.reading import read_tab
 
 Rows = tuple[ConversationRow, ...]
-# Rows of the queue that are read at once.
+# Rows of the queue in one read.
 QUEUE_PIECE = 200
 
 
 class StopsShort(ConsoleError):
-    """A list has more rows than could be read; the message says which."""
+    """Raised if a list has more rows than could be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListToExport:
     """A list of conversations in a person's scope. `pages` reads it from its beginning.
 
-    `what` says in words what it is of, without personal data, and `filters` are those that are set, as
-    `saved_views.records.describe` takes them. `person` is the pseudonym of the recipient that it is of, "" for none.
+    `what` names the list without personal data, and `filters` are those that are set, as
+    `saved_views.records.describe` takes them. `person` is the pseudonym of the list's recipient, "" for none.
     """
 
     what: str
@@ -46,8 +46,8 @@ class ListToExport:
 def list_to_export(context: Mapping[str, Any], staff: Staff) -> ListToExport:
     """Return the list that a context names (`reading.seal_list_context`).
 
-    Raises `NotFound` for no list, for one out of scope, and for a recipient or a search of whom the person sees
-    nothing; `Forbidden` for the queue without the permission to hand off; and the store's errors.
+    Raises `NotFound` for an unknown list, for one out of scope, and for a recipient or a search without a visible
+    conversation; `Forbidden` for the queue without the permission to hand off; and the store's errors.
     """
     given = dict(context)
     match given:
@@ -85,14 +85,14 @@ def _of_person(
     pages: Callable[[], Iterator[Rows]],
     filters: Mapping[str, str],
 ) -> ListToExport:
-    """The list of a recipient of whom this person sees at least one conversation."""
+    """Return the list of a recipient. Raises `NotFound` unless this person sees one of their conversations."""
     if any_of(everything, staff) is None:
         raise NotFound
     return ListToExport(what, pages, filters, person=pseudonym_of(recipient))
 
 
 def _found(context: dict[str, Any], staff: Staff) -> ListToExport:
-    """What a look-up finds now, as its page of results has it."""
+    """Return the current results of a look-up. Raises `NotFound` if there are none."""
     form = bound_lookup(context)
     found = form.find(staff).rows if form else ()
     if form is None or not found:
@@ -108,7 +108,7 @@ def _pages_of_list(listed: ConversationList, staff: Staff) -> Iterator[Rows]:
     while True:
         page = read_list(listed, staff, cursor)
         if cursor and RESTARTED in page.notice:
-            # An index came or went meanwhile, and with it the order.
+            # An index was added or removed meanwhile, which changes the order.
             raise StopsShort("The order of the list changed while it was being read.")
         yield tuple(row_of(each, now) for each in page.rows)
         if not page.next:

@@ -1,4 +1,4 @@
-"""The rows of an exported list: what the list shows to the person who exports it, never messages."""
+"""The rows of an exported list: what the list shows to the person who exports it, without messages."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -16,10 +16,10 @@ from conversations.records import ConversationSummary, HandOffState
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """The columns, in their order. Texts are masked for the person who exports; times are ISO 8601 in UTC, "" for none.
+    """The columns, in order. Texts are masked for the person who exports; times are ISO 8601 in UTC, "" for none.
 
-    `waiting_since` is since when a human is wanted, or what the AI has needs attention; `wait_minutes` is from then to
-    the export. `needs_attention` and `group` are known of the queue alone.
+    `waiting_since` is when a human was requested, or when a conversation with the AI began to need attention;
+    `wait_minutes` is the time since then. `needs_attention` and `group` are only set for the queue.
     """
 
     customer: str

@@ -1,4 +1,4 @@
-"""An export of a list of conversations: recorded first, then sent in pieces."""
+"""The export of a list of conversations, which is recorded first and then streamed."""
 
 from itertools import chain
 
@@ -15,16 +15,16 @@ from conversations.exporting.reading import ListToExport
 from conversations.exporting.rows import COLUMNS
 from conversations.saved_views.records import describe
 
-# Filters can leave pages empty: stop after so many times the pages that the limit needs, and after so long.
+# Filters can leave pages empty, so stop after this multiple of the pages that the limit needs, and after this time.
 PAGES_PER_FULL_ONE = 5
 MOST_SECONDS = 60.0
 
 
 def export(listed: ListToExport, format_name: str, staff: Staff) -> Export:
-    """Read the first page, write the entry, and return what to send.
+    """Read the first page, record the export, and return the response to stream.
 
-    Raises `Forbidden`, `NoTrail` and the store's other errors: then nothing is exported. The end of the file tells of
-    later failures.
+    Raises `Forbidden`, `NoTrail` and the store's other errors, before anything is exported. Later failures are noted at
+    the end of the file.
     """
     staff.require(Permission.CONVERSATION_EXPORT)
     pages = listed.pages()

@@ -1,8 +1,8 @@
 """The hand-off between the AI and people (data model, section 4): one conditional write, its trail, its resolution.
 
-`actions` says what may be done, what a form carries and what each action writes, `stored` how an item is read and
-written, `protocol` the order of writes, `resolution` what became of an action, `reconciliation` closes what was left
-open, `service` is what views call.
+`actions` defines the allowed actions, the intent of a form and what each action writes; `stored` reads and writes the
+item; `protocol` is the order of writes; `resolution` finds out what became of an action; `reconciliation` settles
+pending ones; `service` is what views call.
 """
 
 from conversations.handoff.actions import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent

@@ -1,4 +1,4 @@
-"""What may be done with a hand-off and by whom, what a rendered form carries, and what each action writes."""
+"""The hand-off actions: who may do which, the intent that a rendered form carries, and what each action writes."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -55,7 +55,7 @@ from conversations.records import HandOff, HandOffState
 
 
 class HandOffAction(StrEnum):
-    """What a person may do (data model, section 4)."""
+    """An action on a hand-off (data model, section 4)."""
 
     REQUEST = "request"
     TAKE_OVER = "take_over"
@@ -77,22 +77,22 @@ class HandOffAction(StrEnum):
         return Action(f"hand_off.{self.value}")
 
 
-# What gives a conversation back to the AI.
+# Actions that give a conversation back to the AI.
 TO_AI = (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE, HandOffAction.LEAVE_TO_AI)
-# What brings one that the AI has to people.
+# Actions that bring a conversation from the AI to people.
 BEGINS = (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.ASSIGN)
 URGENCY = (HandOffAction.MARK_URGENT, HandOffAction.MARK_NOT_URGENT)
-# What names who, or which group, gets it.
+# Actions that name a receiver: a colleague or a group.
 GIVES = (HandOffAction.ASSIGN, HandOffAction.HAND_OVER)
-# What wants the flag to be down; to acknowledge wants what is there.
+# Actions that want the flag to be false. ACKNOWLEDGE wants it as it is.
 ENDS_WITH_AI = (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI, HandOffAction.LEAVE)
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One rendered form: what the person saw, and the id by which a second submission finds the first.
+    """The intent of a rendered form: what the person saw, and the id by which a second submission finds the first.
 
-    `requested_seen` is since when a human was wanted as shown (ISO, "" for unknown); `last_action_seen` is the id of
+    `requested_seen` is when a human was requested, as shown (ISO 8601, "" for unknown); `last_action_seen` is the id of
     the console's last action on the conversation ("" for none).
     """
 
@@ -108,19 +108,19 @@ class Intent:
 
     @property
     def asks_again(self) -> bool:
-        """Whether the AI, which has the conversation, is asked once more to answer."""
+        """Whether the AI already has the conversation and is asked again to answer."""
         return self.action is HandOffAction.LEAVE_TO_AI and not self.flag_seen and not self.agent_seen
 
 
-# A page of rows seals many, and `dataclasses.astuple` copies each value.
+# A page seals many intents, and `dataclasses.astuple` would copy each value.
 _SEALED = attrgetter(*(field.name for field in fields(Intent)))
 
 
 def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...]:
-    """What this person may do now, the usual one first; nothing without the permission."""
+    """Return what this person may do now, the usual action first; () without the permission."""
     if not staff.can(Permission.HAND_OFF):
         return ()
-    # An admin may act for whoever holds it: people go home, accounts are disabled.
+    # An admin may act for the holder, who may have gone home or whose account may be disabled.
     may_act = hand_off.agent == staff.username or staff.role is Role.ADMIN
     leave = (HandOffAction.LEAVE_TO_AI,) if leads_back_to_ai() else ()
     match hand_off.state:
@@ -139,7 +139,7 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
 
 
 def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, action_id: str = "") -> Intent:
-    """The intent of a form that is being rendered for an item in that state, with a fresh action id unless given."""
+    """Build the intent of a form for an item in this state, with a new action id unless one is given."""
     return Intent(
         action=action,
         primary_channel=item.primary_channel,
@@ -154,9 +154,9 @@ def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, act
 
 
 def check_allowed(intent: Intent, staff: Staff) -> None:
-    """Hold an intent against the table of actions, as of what was seen.
+    """Check that a person may carry out an intent in the state that they saw.
 
-    Raises `Forbidden` where the role or the holder is wrong, `Invalid` where the action makes no sense in that state.
+    Raises `Forbidden` for the wrong role or holder, and `Invalid` if the state does not allow the action.
     """
     staff.require(Permission.HAND_OFF)
     if intent.action in allowed_actions(seen_in(intent), staff):
@@ -168,25 +168,25 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
 
 
 def seen_in(intent: Intent) -> HandOff:
-    """The state that the person saw, as far as an intent carries it."""
+    """Return the state that the person saw, with the attributes that an intent carries."""
     state = state_of(intent.flag_seen, intent.agent_seen)
     return HandOff(state, flag=intent.flag_seen, agent=intent.agent_seen)
 
 
 def state_of(flag: bool, agent: str) -> HandOffState:
-    """The state that a flag and an agent as seen stand for."""
+    """Return the state for a flag and an agent."""
     if flag:
         return HandOffState.HELD if agent else HandOffState.WAITING
     return HandOffState.OVERRIDDEN if agent else HandOffState.AI
 
 
 def seal_intent(intent: Intent, staff: Staff) -> str:
-    """The intent as a form carries it: sealed, and of use to this person only."""
+    """Seal an intent for a form, so that only this person can use it."""
     return seal_data("action", [staff.username, *_SEALED(intent)])
 
 
 def unseal_intent(token: str, staff: Staff) -> Intent:
-    """The intent that a form carried. Raises `BadReference` for anything that this person was not given."""
+    """Open the intent of a form. Raises `BadReference` for anything not sealed for this person."""
     data = unseal_data("action", token)
     kinds = [str, str, str, str, str, str, bool, str, str, str]
     if not isinstance(data, list) or [type(each) for each in data] != kinds or data[0] != staff.username:
@@ -211,10 +211,10 @@ def effect_of(
     to: str = "",
     since: datetime | None = None,
 ) -> Expression:
-    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before.
+    """Return what an action writes (data model, section 4). `by` is who acts, `stored` the item as read just before.
 
-    `to` is who or which group gets it. `since` is when a request's customer began to wait, `at` where nothing is known
-    of that.
+    `to` is the colleague or group that gets the conversation. `since` is when the customer of a request began to wait;
+    by default `at`.
     """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
@@ -268,21 +268,21 @@ def _mark_urgency(change: Expression, intent: Intent, now: str, stored: Raw) -> 
 
 
 def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
-    """What was said and failed before is nothing that needs attention, unless the AI is to answer it."""
+    """Add the effect of leaving it with the AI; earlier causes then need no attention, unless the AI is to answer."""
     has_it = intent.asks_again or intent.action is HandOffAction.LEAVE
     change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
     change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
     if intent.action is HandOffAction.ACKNOWLEDGE:
         change.values[WANTED] = {"BOOL": intent.flag_seen}
     elif intent.asks_again and records.is_given_up(status_in(stored), text_in(stored, ATTENTION)):
-        # A service that gave up, or died at work, keeps others from answering until its status is another.
+        # The status of a service that gave up or died keeps other services from answering until it changes.
         change.values[STATUS] = text(records.RETRY)
     elif not has_it:
         change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
 
 
 def ends_for_people(intent: Intent) -> bool:
-    """Whether the state that an action leads to is routed to people."""
+    """Return whether the console routes the state after an action to people."""
     action = intent.action
     if action in URGENCY:
         return is_for_people(flag=True, agent=intent.agent_seen)
@@ -294,7 +294,7 @@ def ends_for_people(intent: Intent) -> bool:
 def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reason: str) -> None:
     change.values[FLAG] = {"BOOL": True}
     if intent.agent_seen:
-        # Taken again after the platform cleared the flag: the customer has waited since the first request.
+        # Taken again after the platform cleared the flag, so the customer has waited since the first request.
         _keep_timer(change, intent, now, stored)
         if reason:
             change.values[REASON] = text(reason)
@@ -304,17 +304,17 @@ def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reaso
 
 
 def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
-    """Since when a human is wanted stays; where nothing says so, it is at least as long as was seen."""
+    """Keep the time of the request; if none is stored, write the time that was seen."""
     since = text(intent.requested_seen or now)
     if set(stored.get(REQUESTED_AT, {"S": ""})) == {"S"} and ATTENTION not in stored:
         change.if_absent[REQUESTED_AT] = since
     else:
-        # Present but no text, which a sort key has to be; or the time of what needed attention.
+        # It is not text, which a sort key must be, or it is the time since when attention was needed.
         change.values[REQUESTED_AT] = since
 
 
 def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
+    """Build the UpdateItem of an action, which writes named attributes on condition that nothing changed since."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
     for attribute in as_read:
         conditions.as_read(attribute, stored)

@@ -1,4 +1,4 @@
-"""The note of whoever holds a conversation, for the next person: saved at any time."""
+"""The holder's note for the next person, which can be saved at any time."""
 
 from console import clock
 from console.errors import Forbidden, Invalid, NotFound
@@ -14,10 +14,10 @@ from conversations.records import HandOffState
 
 
 def save_note(primary_channel: str, conversation_id: str, staff: Staff, note: str) -> None:
-    """Save the holder's note; "" removes it. The trail says how long it is, never what it says.
+    """Save the holder's note; "" removes it. The trail records its length, never its text.
 
-    Raises `Forbidden` (not the holder), `Invalid` (too long), `NotFound` (out of scope), `Conflict` (no longer theirs
-    at that moment), `NoTrail` and the store's errors.
+    Raises `Forbidden` (not the holder), `Invalid` (too long), `NotFound` (out of scope), `Conflict` (changed since it
+    was read), `NoTrail` and the store's errors.
     """
     staff.require(Permission.HAND_OFF)
     if len(note) > MAX_TEXT:

@@ -1,4 +1,4 @@
-"""What comes of an action: done, or lost to someone else, said so that a person knows who and when."""
+"""The outcomes of an action: done, or lost to somebody else, with a message that says to whom and when."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ _DID: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class HandOffOutcome:
-    """An action that took effect. `item` is the conversation now; `replayed`: this form had done it before.
+    """An action that took effect. `item` is the conversation now; `replayed`: the form was submitted before.
 
-    `routing_left`: somebody else had changed the platform's routing meanwhile, so it was not restored.
+    `routing_left`: the routing was not restored, because somebody else had changed it meanwhile.
     """
 
     action: HandOffAction
@@ -49,16 +49,16 @@ class HandOffOutcome:
 
     @property
     def hand_off(self) -> HandOff:
-        """The state now."""
+        """The hand-off now."""
         return hand_off_of(self.item)
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """What became of the conversations that a person held, as (primary_channel, conversation_id).
+    """The result of releasing what a person held, as (primary_channel, conversation_id).
 
-    `unread` companies were not looked through to their end, so that the person may hold more there. `routing_left`: of
-    how many somebody else had changed the platform's routing meanwhile, so that it was not restored.
+    `unread` counts the companies that were not searched to the end, where the person may hold more. `routing_left`
+    counts the conversations whose routing was not restored, because somebody else had changed it meanwhile.
     """
 
     released: tuple[tuple[str, str], ...]
@@ -68,15 +68,15 @@ class ReleaseReport:
 
 
 def describe_routing_left(count: int) -> str:
-    """Say that somebody else's change of the routing of so many conversations stays."""
+    """Say that somebody else's changes to the routing of this many conversations were kept."""
     whose = "1 conversation" if count == 1 else f"{count} conversations"
     return f"In the meantime, somebody else changed where the messages of {whose} go. Their change was kept."
 
 
 class LostRace(Conflict):
-    """Nothing was written: the conversation is no longer as it was seen.
+    """Raised if nothing was written, because the conversation is no longer as it was seen.
 
-    `winner` is a username, "the platform" or "the AI"; `since` is when (None where nothing tells); `hand_off` is the
+    `winner` is a username, "the platform" or "the AI"; `since` is when they acted (None if unknown); `hand_off` is the
     state now.
     """
 
@@ -90,9 +90,10 @@ class LostRace(Conflict):
 def lost_race(
     intent: Intent, item: Conversation, links: Mapping[str, ChainLink], *, loser: str = "", time_zone: str = "UTC"
 ) -> LostRace:
-    """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted).
+    """Build the error that says who was first, and count it.
 
-    `loser`: the username of a person, who is told of colleagues by name; "" for a service.
+    `item` is as stored now, `links` the actions of its trail by id ({} if nobody acted). `loser` is the username of the
+    person who lost, whose message names colleagues by their display name; "" for a service.
     """
     instrumentation.LOST_RACES.labels(intent.action.value).inc()
     hand_off = hand_off_of(item)
@@ -108,7 +109,7 @@ def lost_race(
 
 
 def _latest_action(last_action: str, seen: str, links: Mapping[str, ChainLink]) -> ChainLink | None:
-    """The last action of a person since what was seen; fences change nothing that people see."""
+    """Return the latest action since the one seen, or None; skip fences, which change nothing that people see."""
     visited = set()
     while last_action and last_action != seen and last_action in links and last_action not in visited:
         visited.add(last_action)

@@ -1,11 +1,11 @@
-"""The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
+"""The order of writes of an action (data model, section 4), so that every change has a trail and no retry repeats it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
 2. `send`: the one conditional UpdateItem on the conversation, never in a transaction;
 3. `close`: the result on both records, once, on condition that they are pending.
 
 An action may send more than one write: a form submitted twice, or a retry after a lost answer. Each write beyond the
-first is announced in the record's `attempts`, so that "refused" is final only where no other write can still arrive.
+first is announced in the record's `attempts`, so that "refused" is final only if no other write can still arrive.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What is known after step 2: whether the store said yes or no (None: it said neither), and the item if given.
+    """The result of step 2: whether the store accepted the write (None: unknown), and the item if it is known.
 
-    `only_write`: no other write of this call can still be on its way.
+    `only_write`: no other write of this call can still arrive.
     """
 
     accepted: bool | None
@@ -53,10 +53,10 @@ class Sent:
 
 
 def send(update: dict[str, Any]) -> Sent:
-    """The conditional UpdateItem. Never raises the store's errors: they are part of what is known.
+    """Send the conditional UpdateItem. Never raises the store's errors, but returns them in `Sent.error`.
 
-    Where no answer came, or it lacked the item, the item is read strongly consistent: a refusal without item and
-    without error is a conversation that is gone.
+    Without an answer, or without the item in it, the item is read strongly consistent. A failed condition without an
+    item means that the conversation is gone.
     """
     try:
         return Sent(True, retried(lambda: call("UpdateItem", **update))["Attributes"])
@@ -74,13 +74,13 @@ def send(update: dict[str, Any]) -> Sent:
 
 
 def _sent_once(refused: ConsoleError) -> bool:
-    """Whether botocore sent it only once until this answer: an earlier attempt without answer may still arrive."""
+    """Return whether botocore sent the request only once: an earlier attempt without an answer may still arrive."""
     cause = refused.__cause__
     return isinstance(cause, ClientError) and not cause.response["ResponseMetadata"].get("RetryAttempts", 0)
 
 
 def read_raw(key: Raw, attributes: Sequence[str] = ATTRIBUTES) -> Raw | None:
-    """A conversation's hand-off attributes, strongly consistent, as DynamoDB JSON; None where there is no item."""
+    """Read a conversation's hand-off attributes, strongly consistent, as DynamoDB JSON; None if it does not exist."""
     try:
         found = Conversation.get(
             key["primary_channel"]["S"],
@@ -94,9 +94,10 @@ def read_raw(key: Raw, attributes: Sequence[str] = ATTRIBUTES) -> Raw | None:
 
 
 def retried(work: Callable[[], T]) -> T:
-    """Try a write again that met a transaction over the same item (a double click): that is over in milliseconds.
+    """Do a write, and retry it if it collides with a transaction on the same item, such as one of a double click.
 
-    Such a write was not carried out. Rate limits are not tried again: botocore did, with pauses.
+    Such a write was not carried out, and the transaction ends within milliseconds. Rate limits are not retried, because
+    botocore has retried them with pauses.
     """
     for _ in range(TRIES - 1):
         try:
@@ -112,7 +113,7 @@ def retried(work: Callable[[], T]) -> T:
 class HandOffAct:
     """An action about to be carried out. `seen` is what it was based on; only its hash is stored.
 
-    `item` is the conversation as read just before: what a service at work on it then may write back later.
+    `item` is the conversation as read just before: a service at work on it may write these values back later.
     """
 
     action: Action
@@ -128,16 +129,16 @@ class HandOffAct:
 
     @property
     def event_id(self) -> str:
-        """Key of its idempotency record."""
+        """The key of its idempotency record."""
         return event_key(self.conversation_id, self.action_id)
 
     @property
     def concerns_others(self) -> bool:
-        """Whether somebody else gets the conversation or loses it, and is told."""
+        """Whether somebody else gets or loses the conversation and is notified."""
         return not self.payload.keys().isdisjoint(("colleague", "group", "held by"))
 
     def entry(self, at: datetime, result: str) -> AuditEntry:
-        """Its entry in the trail, not yet written."""
+        """Build its trail entry."""
         told = TrailEntry(
             trail=conversation_trail(self.conversation_id),
             action=self.action,
@@ -154,9 +155,9 @@ class HandOffAct:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
-    """An action's records as stored. `attempts`: how many times it was, or is about to be, sent.
+    """An action's records as stored. `attempts` counts the writes sent or about to be sent.
 
-    `nobody_to_tell`: nobody else gets the conversation or loses it. Where that is not known the trail is asked.
+    `nobody_to_tell`: nobody else gets or loses the conversation. False if that is unknown, so that the trail is read.
     """
 
     event_id: str
@@ -175,14 +176,14 @@ class RecordedAction:
 
 
 def event_key(conversation_id: str, action_id: str) -> str:
-    """Key of the idempotency record of a hand-off action."""
+    """Return the key of the idempotency record of a hand-off action."""
     return f"act:hand_off:{conversation_id}:{action_id}"
 
 
 def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
-    """Write both records, pending; or find those of an earlier submission. Returns them, and whether they are new.
+    """Write both records as pending, or find those of an earlier submission; return them and whether they are new.
 
-    Raises `TableMissing` before anything is written where a table of the trail is absent, `Throttled`,
+    Raises `TableMissing` before anything is written if a table of the trail is missing, `Throttled` and
     `StoreUnavailable`.
     """
     entry = act.entry(at, Result.PENDING)
@@ -204,7 +205,7 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
 
 
 def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
-    """Its idempotency record, pending, as table A of the middleware's schema: the hash in place of the content."""
+    """Build a pending idempotency record as in table A of the middleware's schema, with a hash of the content."""
     seen = json.dumps([act.action, act.actor.name, act.conversation_id, act.action_id, act.seen], sort_keys=True)
     normalised = seen.encode("utf-8", "surrogatepass")
     now = clock.to_iso(at)
@@ -217,7 +218,7 @@ def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRe
         status=Result.PENDING.value,
         mode=MODE,
         conversation_id=act.conversation_id,
-        # A person decided: neither the middleware's safe mode nor its automation had a part in it.
+        # A person decided, without the middleware's safe mode or its automation.
         safe_mode=False,
         automation_enabled=False,
         payload_sha256=hashlib.sha256(normalised).hexdigest(),
@@ -227,14 +228,14 @@ def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRe
         attempts=1,
         reference=reference_of(act.primary_channel, act.conversation_id),
         nobody_to_tell=None if act.concerns_others else True,
-        # What was read by a service at work may be written back over this action.
+        # A service at work may write back what it has read, over this action.
         during_status=status_in(act.item) if is_processing(act.item) else None,
         during_reason=reason_digest(act.conversation_id, act.item) if is_processing(act.item) else None,
     )
 
 
 def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | None:
-    """Say in the record that another write is about to be sent; None if the action was closed meanwhile."""
+    """Count another write in the record before it is sent; return None if the action was closed meanwhile."""
     update = {
         "TableName": table_name("IDEMPOTENCY"),
         "Key": {"event_id": text(recorded.event_id)},
@@ -256,10 +257,10 @@ def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | 
 
 
 def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bool = False) -> bool:
-    """Write the result on both records, if they are pending; `only_write`: and if no other was announced.
+    """Write the result on both records if they are pending, and with `only_write` if no other write was announced.
 
-    Before that, whoever got or lost the conversation by it is told: what is closed has been told, whoever closes it.
-    Returns whether it is this result that was written. Raises the store's errors.
+    First notify the people who got or lost the conversation, so that a closed action has always been announced. Return
+    whether this result was written. Raises the store's errors.
     """
     status, now = result.partition(":")[0], clock.to_iso(at)
     if status == Result.SUCCESS and not recorded.nobody_to_tell and giving.concerns_others(recorded.action):
@@ -279,7 +280,7 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
 
 
 def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefused) -> bool:
-    """One of the two records may have expired before the other; what is there is settled alone."""
+    """Settle the one record that still exists, if the other has expired; return whether it was written."""
     there = [
         update
         for update, code, item in zip(updates, refused.codes, refused.items, strict=True)
@@ -295,7 +296,7 @@ def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefus
 
 
 def close_quietly(recorded: RecordedAction, result: str, *, only_write: bool = False) -> None:
-    """`close` for an action whose outcome is certain already: what fails here is settled later by `reconcile`."""
+    """Close an action whose outcome is certain. Logs the store's errors: `reconcile` then settles it later."""
     try:
         close(recorded, result, clock.now(), only_write=only_write)
     except ConsoleError as error:
@@ -303,7 +304,7 @@ def close_quietly(recorded: RecordedAction, result: str, *, only_write: bool = F
 
 
 def lookup(event_id: str) -> RecordedAction | None:
-    """The idempotency record of a hand-off action, strongly consistent, or None."""
+    """Read the idempotency record of a hand-off action, strongly consistent; None if it does not exist."""
     try:
         return recorded_of(IdempotencyRecord.get(event_id, consistent_read=True).raw)
     except NotFound:
@@ -311,7 +312,7 @@ def lookup(event_id: str) -> RecordedAction | None:
 
 
 def recorded_of(raw: Raw) -> RecordedAction:
-    """An idempotency record of a hand-off action, from DynamoDB JSON."""
+    """Convert an idempotency record of a hand-off action from DynamoDB JSON."""
     record = IdempotencyRecord.from_raw_data(raw)
     return RecordedAction(
         event_id=record.event_id,

@@ -32,9 +32,9 @@ def check_receiver(intent: Intent, to: str) -> None:
 
 
 def offered(company_ids: Iterable[str], staff: Staff, holder: str) -> tuple[list[Colleague], list[Group]]:
-    """Return which colleagues and groups a person may give conversations of all these companies to.
+    """Return the colleagues and groups that a person may give conversations of all these companies to.
 
-    `holder`: who has all of them, "" for nobody. Groups are of one company. Raises the store's errors.
+    `holder` holds all of them ("" for nobody). Groups are only offered for a single company. Raises the store's errors.
     """
     first, *others = dict.fromkeys(company_ids)
     colleagues = [

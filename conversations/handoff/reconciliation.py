@@ -1,4 +1,4 @@
-"""Closing what was left open: processes die, answers get lost. `manage.py reconcile` runs this every few minutes."""
+"""Settlement of actions left pending by a dead process or a lost answer. `manage.py reconcile` runs it regularly."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ UNKNOWN = "unknown: it can no longer be determined whether it took effect"
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of one pending action. `result` is "" where it stays open; `note` says why or what was done."""
+    """The result of one pending action, "" if it stays open; `note` says why or what was done."""
 
     conversation_id: str
     action_id: str
@@ -47,16 +47,16 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What one trail gave; `error` where it could not be settled this time."""
+    """The settled actions of one trail; `error` says why it could not be settled this time."""
 
     settled: tuple[Settled, ...] = ()
     error: str = ""
 
 
 def pending_trails() -> Iterator[tuple[int, frozenset[str]]]:
-    """Walk the idempotency table page by page: records read so far, and trails with a pending action on that page.
+    """Scan the idempotency table; yield per page the records read so far and the trails with a pending action.
 
-    For commands only: it reads the whole table. Raises the store's errors.
+    For commands only, because it reads the whole table. Raises the store's errors.
     """
     read = 0
     found = IdempotencyRecord.scan(
@@ -70,10 +70,10 @@ def pending_trails() -> Iterator[tuple[int, frozenset[str]]]:
 def reconcile(
     trails: Iterable[str], *, older_than: timedelta = FENCE_AFTER, dry_run: bool = False
 ) -> Iterator[Settlement]:
-    """Settle the pending hand-off actions of these trails, one after the other.
+    """Settle the pending hand-off actions of these trails, one trail after the other.
 
-    What can be proved is settled at once; what is open is fenced and failed if it is older than `older_than`. A trail
-    that cannot be settled is reported, and the next one is done.
+    An action whose outcome can be proved is settled; an open one older than `older_than` is fenced and failed. A trail
+    that cannot be settled is reported, and the next one is settled.
     """
     for trail in trails:
         try:
@@ -91,8 +91,8 @@ def settle(
         return []
     key = _key_of(conversation_id, pending)
     limit = clock.now() - older_than
-    # Judged is what was recorded before the item is read (its predecessor had acted by then), and with the trail
-    # as it is afterwards (whatever acted until then is in it).
+    # Only actions recorded before the item is read are judged, because their predecessors had acted by then. The trail
+    # is read again after the item, so that it contains everything that acted on it.
     known = {link.action_id for link in pending}
     raw, links = read_raw(key), trail_links(conversation_id)
     fenced: set[str] = set()
@@ -124,7 +124,7 @@ def _judge(link: ChainLink, raw: Raw | None, links: dict[str, ChainLink]) -> Res
 
 
 def _key_of(conversation_id: str, pending: list[ChainLink]) -> Raw:
-    """The conversation's key: sealed in the record of an action, else by the index over conversation ids."""
+    """Return the conversation's key, from the sealed reference of an action's record or the conversation-id index."""
     for link in pending:
         record = lookup(link.idempotency_key) if link.idempotency_key else None
         if record is None:
@@ -141,9 +141,9 @@ def _key_of(conversation_id: str, pending: list[ChainLink]) -> Raw:
 
 
 def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
-    """Replace the last action by a recorded action that changes nothing else: what still arrives late is then refused.
+    """Replace the last action by a recorded one that changes nothing else, so that late writes are refused.
 
-    Returns the fence's id. Whether it took effect is judged like any other action's.
+    Return the fence's id. Its outcome is judged like that of any other action.
     """
     fence = HandOffAct(
         action=Action.HAND_OFF_FENCE,
@@ -163,7 +163,7 @@ def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
 
 
 def _close(link: ChainLink, found: Resolution, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
-    """Write what was found; "" where it stays open."""
+    """Write the result of an action, unless it stays open or with `dry`."""
     match found:
         case Resolution.APPLIED:
             result, note = Result.SUCCESS.value, ""

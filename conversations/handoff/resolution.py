@@ -1,9 +1,9 @@
-"""What became of an action: the rules that turn a last action and a trail into success, failure or "still open".
+"""The resolution of an action: the rules that turn a last action and a trail into applied, refused or still open.
 
 Every console action replaces the last action that it saw by its own id, on condition that it is still the last. So
 the actions that took effect form a chain, from an item's last action back through `previous_action_id`; one that was
-replaced never returns. The item must have been read *before* the trail: an action is recorded
-before it can be the last one, so the trail then holds every link of the chain.
+replaced never returns. The item must be read *before* the trail: an action is recorded before it can be the last one,
+so the trail then contains every link of the chain.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ from console.errors import StoreUnavailable
 from console.trail.actions import Result, outcome
 from console.trail.models import AuditEntry
 
-# A trail holds what one conversation saw in 60 days; a page is 1 MB, some 2,500 entries.
+# A trail contains 60 days of one conversation; a page is 1 MB, some 2,500 entries.
 PAGES = 20
 
 
 class Resolution(StrEnum):
-    """What last action and trail prove about an action."""
+    """What the last action and the trail prove about an action."""
 
     APPLIED = "applied"
     REFUSED = "refused"
@@ -31,7 +31,7 @@ class Resolution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A hand-off action as the trail has it. `sort_key` is its `ts_action_id`, `at` when it was recorded."""
+    """A hand-off action of the trail. `sort_key` is its `ts_action_id`, `at` when it was recorded."""
 
     action_id: str
     previous: str
@@ -50,10 +50,10 @@ class ChainLink:
 
 
 def resolution_of(action_id: str, previous: str, last_action: str | None, links: Mapping[str, ChainLink]) -> Resolution:
-    """What became of an action. `last_action` is the item's ("" for none, None: the item is gone), read before `links`.
+    """Resolve an action. `last_action` is the item's ("" for none, None: the item is gone), read before `links`.
 
-    OPEN: it has not taken effect yet and still may. UNKNOWN: nothing can be proved any more (a link of the chain has
-    expired, or the item is gone).
+    OPEN: it has not taken effect and still may. UNKNOWN: nothing can be proved, because a link of the chain has expired
+    or the item is gone.
     """
     if action_id in applied(last_action, links):
         return Resolution.APPLIED
@@ -61,7 +61,7 @@ def resolution_of(action_id: str, previous: str, last_action: str | None, links:
         return Resolution.UNKNOWN
     if last_action == previous:
         return Resolution.OPEN
-    # Refused needs proof: the chain leads from the last action to what this action saw without passing through it.
+    # Proof of a refusal: the chain leads from the last action to what this action saw, without this action.
     visited = set()
     while last_action != previous:
         if last_action in visited or last_action not in links:
@@ -72,7 +72,7 @@ def resolution_of(action_id: str, previous: str, last_action: str | None, links:
 
 
 def applied(last_action: str | None, links: Mapping[str, ChainLink]) -> set[str]:
-    """Ids of all actions that are known to have taken effect: the last, every success, and all that these follow."""
+    """Return the ids of all actions known to have taken effect: the last, the successes, and their predecessors."""
     known: set[str] = set()
     for start in [last_action or "", *(each.action_id for each in links.values() if each.result == Result.SUCCESS)]:
         current = start
@@ -83,7 +83,7 @@ def applied(last_action: str | None, links: Mapping[str, ChainLink]) -> set[str]
 
 
 def trail_links(trail: str) -> dict[str, ChainLink]:
-    """The hand-off actions of a trail by action id, strongly consistent. Raises the store's errors."""
+    """Read the hand-off actions of a trail by action id, strongly consistent. Raises the store's errors."""
     found = AuditEntry.query(
         trail,
         consistent_read=True,
@@ -99,7 +99,7 @@ def trail_links(trail: str) -> dict[str, ChainLink]:
 
 
 def links_of(entries: Iterable[AuditEntry]) -> Iterable[ChainLink]:
-    """Console actions among audit entries, those of a newer console too; what other writers left is skipped."""
+    """Yield the console's actions among audit entries, also of a newer version; skip those of other writers."""
     for entry in entries:
         if entry.action_id:
             yield ChainLink(

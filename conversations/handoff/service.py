@@ -1,4 +1,4 @@
-"""What views call: carry out the intent of a form, and release what a person holds."""
+"""The services that views call: carry out the intent of a form, and release what a person holds."""
 
 import hashlib
 from collections.abc import Iterable
@@ -46,12 +46,12 @@ RELEASE_TRIES = 3
 
 
 def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", to: str = "") -> HandOffOutcome:
-    """Carry out what a form asked, once, however often it is submitted.
+    """Carry out the intent of a form once, however often it is submitted.
 
-    `to` is the colleague, or the group, that gets it. Raises `Forbidden` (role, or a colleague's), `Invalid` (reason or
-    receiver missing, texts too long, no such action in this state), `NotFound` (no such conversation in scope),
-    `LostRace` (no longer as seen), `Throttled`, and `StoreUnavailable`: before anything was sent, or with an outcome
-    that is not known yet, and then says so.
+    `to` is the colleague or the group that gets the conversation. Raises `Forbidden` (role, or held by a colleague),
+    `Invalid` (reason or receiver missing, texts too long, no such action in this state), `NotFound` (no such
+    conversation in scope), `LostRace` (no longer as seen), `Throttled`, and `StoreUnavailable`, whose message says if
+    the outcome is not known yet.
     """
     reason, note = reason.strip(), note.strip()
     check_allowed(intent, staff)
@@ -61,13 +61,13 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", t
         raise NotFound
     if intent.action in GIVES:
         check_receiver(intent, to)
-        # The same form sent again for somebody else is another action, which the first one has overtaken.
+        # The same form submitted for another receiver is another action, which loses to the first one.
         intent = replace(intent, action_id=id_for(intent.action_id, to))
     return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
 
 
 def id_for(action_id: str, what: str) -> str:
-    """Make the id of one of the actions for which a form may be sent: to whom it gives something, or what it does."""
+    """Derive the id of one of several actions of a form; `what` is its receiver or its name."""
     return hashlib.sha256(f"{action_id}\n{what}".encode(errors="replace")).hexdigest()[: len(action_id)]
 
 
@@ -80,10 +80,10 @@ def perform_as(
     since: datetime | None = None,
     as_read: tuple[str, ...] = (),
 ) -> HandOffOutcome:
-    """Carry out an intent that no person's form carries, in the name of a service, once for each id of it.
+    """Carry out an intent in the name of a service instead of a person's form, once for each action id.
 
-    For a request, `since` is when the customer began to wait. `as_read`: attributes that must still be as `item` has
-    them, too. Raises as `perform` does, but for rights and texts.
+    For a request, `since` is when the customer began to wait. `as_read`: further attributes that must be unchanged
+    since `item` was read. Raises as `perform` does, except for rights and texts.
     """
     return _Performance(intent, actor, since=since, as_read=as_read).run(item, reason[:MAX_TEXT], "")
 
@@ -91,8 +91,8 @@ def perform_as(
 def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) -> ReleaseReport:
     """Release what `username` holds among these conversations (primary_channel, conversation_id), in `actor`'s name.
 
-    For whoever was authorised to do so: the person, or what disables an account. What they hold no longer is left
-    alone; what could not be released is reported, not raised.
+    The caller checks the authorisation. Conversations that they no longer hold are skipped; those that could not be
+    released are reported, not raised.
     """
     released, failed = [], []
     routing_left = 0
@@ -111,7 +111,7 @@ def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) ->
 
 
 def _release(username: str, actor: Actor, key: tuple[str, str]) -> HandOffOutcome | None:
-    """What came of it; None where the person does not hold it."""
+    """Release one conversation; return None if the person does not hold it."""
     for attempt in range(1, RELEASE_TRIES + 1):
         item = _load(*key)
         hand_off = hand_off_of(item)
@@ -137,7 +137,7 @@ def _check_texts(intent: Intent, reason: str, note: str) -> None:
 
 
 def _load(primary_channel: str, conversation_id: str) -> Conversation:
-    """The hand-off attributes of a conversation, strongly consistent. Raises `NotFound`, also for an expired one."""
+    """Load a conversation's hand-off attributes, strongly consistent. Raises `NotFound`, also for one past its TTL."""
     item = Conversation.get(primary_channel, conversation_id, consistent_read=True, attributes_to_get=list(ATTRIBUTES))
     if is_gone(item, clock.now()):
         raise NotFound
@@ -165,7 +165,7 @@ class _Performance:
         self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
-        """Record, send, close; or join an earlier submission of the same form where it stands."""
+        """Record, send and close the action, or continue an earlier submission of the same form."""
         recorded, is_new = begin(self._act(reason, item), self.at)
         if not is_new:
             resumed = announce_resend(recorded, self.at) if recorded.is_pending else None
@@ -190,7 +190,7 @@ class _Performance:
 
     @property
     def _person(self) -> str:
-        """Who acts, where it is a person."""
+        """The username of the actor; "" for a service."""
         return "" if self.actor.role == "service" else self.actor.name
 
     def _act(self, reason: str, item: Conversation) -> HandOffAct:
@@ -221,7 +221,7 @@ class _Performance:
         return HandOffOutcome(self.intent.action, Conversation.from_raw_data(raw), replayed, self.leaves_routing)
 
     def _close_previous(self) -> None:
-        """The action whose last action this one replaced took effect, whether or not it came to say so itself."""
+        """Close the action that this one replaced as the last action: it took effect, even if it is still pending."""
         if not self.intent.last_action_seen:
             return
         try:
@@ -232,13 +232,13 @@ class _Performance:
             close_quietly(previous, Result.SUCCESS)
 
     def _settle(self, recorded: RecordedAction, sent: Sent, *, replayed: bool) -> HandOffOutcome:
-        """After a refusal, or no answer: what last action and trail prove."""
+        """Resolve a refusal, or a write without an answer, from the last action and the trail."""
         if sent.accepted is None and sent.item is None:
             raise self._unknown(sent)
         last_action = None if sent.item is None else last_action_of(sent.item)
         moved = last_action not in (self.intent.last_action_seen, self.intent.action_id)
         try:
-            # Nobody acted where the last action is still as seen: the trail has nothing to add.
+            # If the last action is still as seen, nobody acted and the trail need not be read.
             links = trail_links(recorded.trail) if moved else {}
         except ConsoleError as error:
             raise StoreUnavailable(MAYBE) from error
@@ -252,7 +252,7 @@ class _Performance:
     def _refused(
         self, recorded: RecordedAction, sent: Sent, links: dict[str, ChainLink], *, final: bool
     ) -> ConsoleError:
-        """The error to raise; the result is written where no write of this action can arrive any more."""
+        """Return the error to raise, and write the result if no write of this action can still arrive."""
         error: ConsoleError
         if isinstance(sent.error, NotAccepted):
             error, result = sent.error, f"{Result.FAILED}: the database refused it as invalid"
@@ -269,7 +269,7 @@ class _Performance:
         return error
 
     def _unknown(self, sent: Sent) -> ConsoleError:
-        """No answer, and nothing that proves what happened: it stays pending until it is settled."""
+        """Return the error for an unknown outcome; the action stays pending until it is settled."""
         if isinstance(sent.error, Throttled):
             return sent.error
         unknown = StoreUnavailable(MAYBE)
@@ -277,7 +277,7 @@ class _Performance:
         return unknown
 
     def _outcome_of_earlier(self, recorded: RecordedAction) -> HandOffOutcome:
-        """What became of a form that was submitted before and is closed."""
+        """Return the outcome of a form that was submitted before and is closed. Raises `NotFound` and `LostRace`."""
         closed = lookup(recorded.event_id) if recorded.is_pending else recorded
         raw = read_raw({"primary_channel": text(self.intent.primary_channel), "conversation_id": text(recorded.trail)})
         if raw is None:

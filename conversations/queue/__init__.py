@@ -1,5 +1,5 @@
-"""The queue: who waits for a human and who has whom, longest wait first (data model, sections 2 to 4).
+"""The queue: the conversations that wait for a human or are held, longest wait first (data model, sections 2 to 4).
 
-`reading` reads a page of it, `pages` says what a page holds, `form` its filters, `counting` how many wait and how long,
-`actions` what is done to it as a whole, `unread` what customers wrote since a person last looked.
+`reading` reads a page; `pages` defines rows, filters and pages; `form` is the filters' form; `counting` counts who
+waits and how long; `actions` acts on the queue as a whole, and `selection` on the rows that a person selected.
 """

@@ -1,4 +1,4 @@
-"""What is done to the queue as a whole: take the longest waiting, and release everything that a person holds."""
+"""Actions on the queue as a whole: take the longest waiting, and release everything that a person holds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,15 +18,15 @@ from conversations.queue import counting
 from conversations.queue.pages import COMPANIES_AT_ONCE, MINE, WAITING, QueueEntry, QueueFilters
 from conversations.queue.reading import READS_PER_COMPANY, is_indexed, read_queue, read_tab
 
-# How often the head of the queue is read again when colleagues took everything in it first.
+# Maximum reads of the head of the queue, which is read again if colleagues took everything in it first.
 ROUNDS = 3
 
 
 def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: str, staff: Staff) -> QueueEntry | None:
-    """Take the conversation that has waited longest among those that pass the filters; None if nobody waits.
+    """Take the conversation that has waited longest among those that match the filters; None if nobody waits.
 
-    `action_id` comes with the form: the same form sent again finds what it took. Raises `Forbidden`, and the store's
-    errors; if one leaves the outcome open, sending the form again settles it.
+    `action_id` is the form's: the same form submitted again returns what it took. Raises `Forbidden` and the store's
+    errors; if one leaves the outcome open, submitting the form again settles it.
     """
     staff.require(Permission.HAND_OFF)
     companies = list(company_ids)
@@ -55,7 +55,7 @@ def _taken(entry: QueueEntry, action_id: str, staff: Staff) -> bool:
     return True
 
 
-# Rows of one read.
+# Maximum rows of one read.
 _ROWS = 1000
 
 Keys = list[tuple[str, str]]
@@ -64,7 +64,7 @@ Keys = list[tuple[str, str]]
 def keys_held_by(
     username: str, company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY
 ) -> Iterator[tuple[Keys, int]]:
-    """Yield the keys of what a person holds, and how many companies were not read to their end.
+    """Yield the keys of what a person holds, and how many companies were not read to the end.
 
     Reads `COMPANIES_AT_ONCE` companies at a time. Raises the store's errors.
     """
@@ -91,15 +91,15 @@ def _held(username: str, company_id: str, reads: int) -> tuple[Keys, bool]:
     return [(raw["primary_channel"]["S"], raw["conversation_id"]["S"]) for raw in items], not pages.last_evaluated_key
 
 
-# A disabled account may hold nothing, so each company is searched to its end, within reason. If a page's deadline ends
-# the search, the page asks to repeat it; the command has no deadline.
+# A disabled account may not hold anything, so each company is searched to the end, within this limit of reads. If a
+# page's deadline ends the search, the page asks to repeat it; the command has no deadline.
 THOROUGH_READS = 500
-# Companies that one page searches, in batches.
+# Maximum companies that one page searches, in batches.
 COMPANIES_OF_PAGE = 500
 
 
 def release_mine(staff: Staff) -> ReleaseReport:
-    """Release everything that a person holds in their scope, within what a page may read."""
+    """Release everything that a person holds in their scope, within the read budget of a page."""
     companies = [company.company_id for company in companies_for(staff)]
     asked = companies[:COMPANIES_OF_PAGE]
     report = _release(staff.username, Actor.of(staff), asked, READS_PER_COMPANY)
@@ -107,10 +107,10 @@ def release_mine(staff: Staff) -> ReleaseReport:
 
 
 def release_everything_of(username: str, actor: Actor) -> None:
-    """Release what an account holds in any known company, in the name of whoever disabled it.
+    """Release what an account holds in any known company, in the name of `actor`, who disabled it.
 
-    Its scope may have been narrowed since it took something, so every company of the registry is searched. Raises
-    `StoreUnavailable` if something is left.
+    Searches every company of the registry, because the scope may have been narrowed since the account took something.
+    Raises `StoreUnavailable` if something is left.
     """
     staff = Staff.of(accounts.get(username))
     anywhere = replace(staff, scope=replace(staff.scope, everything=True))
@@ -121,7 +121,7 @@ def release_everything_of(username: str, actor: Actor) -> None:
 
 
 def _release(username: str, actor: Actor, companies: Sequence[str], reads_per_company: int) -> ReleaseReport:
-    """Release what is found in these companies, as it is found. Raises the store's errors of the reads."""
+    """Release what a person holds in these companies, batch by batch. Raises the store's errors of the reads."""
     released: list[tuple[str, str]] = []
     failed: list[tuple[str, str]] = []
     unread = routing_left = 0

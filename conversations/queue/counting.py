@@ -1,6 +1,6 @@
-"""How many wait and are held, and how long people wait now. Each worker caches the answers for seconds.
+"""Counts of the conversations that wait and are held, and current waits. Each worker caches them for seconds.
 
-A count costs one or two Queries per company, whatever waits there: it ends at `COUNTED`.
+A count costs one or two Queries per company, whatever its size, because it stops at `COUNTED`.
 """
 
 import logging
@@ -53,20 +53,20 @@ _RANKS = (True, False)
 
 @cached_for(SECONDS)
 def waiting_in_company(company_id: str, urgent: bool) -> Count:
-    """Count who waits for a human in a company, the urgent ones or the others. Raises the store's errors."""
+    """Count the conversations that wait in a company, the urgent ones or the others. Raises the store's errors."""
     if not is_indexed():
         return Count() if urgent else _looked_through(company_id)[0]
     partition = urgent_in(company_id) if urgent else waiting_in(company_id)
     items, more = read_index(partition, ("hand_off_to_human", "ttl"), COUNTED)
     now = clock.now()
-    # Leave out what the platform has cleared since, and what has expired.
+    # Skip those whose flag the platform has cleared since, and expired ones.
     found = map(Conversation.from_raw_data, items)
     return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
 
 
 @cached_for(SECONDS)
 def attention_in_company(company_id: str) -> Count:
-    """Count what the AI has in a company and needs attention. Raises the store's errors."""
+    """Count a company's conversations with the AI that need attention. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[2]
     items, more = read_index(attention_in(company_id), ("ttl",), COUNTED)
@@ -76,7 +76,7 @@ def attention_in_company(company_id: str) -> Count:
 
 @cached_for(SECONDS)
 def held_in_company(company_id: str) -> Held:
-    """Count what people hold in a company. Raises the store's errors."""
+    """Count a company's held conversations. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[1]
     items, more = read_index(held_in(company_id), _ATTRIBUTES, HELD_COUNTED)
@@ -94,14 +94,14 @@ def _looked_through(company_id: str) -> tuple[Count, Held, Count]:
 
 
 def waiting(company_ids: Iterable[str]) -> Count:
-    """Count who waits in all these companies; with more than `COMPANIES_AT_ONCE` of them the count is "at least"."""
+    """Count who waits in these companies; with more than `COMPANIES_AT_ONCE`, `more` is set."""
     asked, left_out = at_once(company_ids)
     counts = parallel(*(partial(waiting_in_company, company_id, urgent) for company_id in asked for urgent in _RANKS))
     return sum(counts, Count(more=bool(left_out)))
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
-    """Count what all tabs but the first list for a person; {} unless cached where it may not `read`."""
+    """Count what all tabs but the first list for a person. Without `read`, only from the cache, else {}."""
     asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
@@ -117,7 +117,7 @@ def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, 
 
 
 def awaited(company_ids: Iterable[str], username: str) -> int:
-    """Count what a person holds whose customer has written and waits. Raises the store's errors."""
+    """Count a person's conversations whose customer waits for an answer. Raises the store's errors."""
     asked, _ = at_once(company_ids)
     found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
     return sum(each.awaited.count(username) for each in found)
@@ -133,7 +133,7 @@ def to_approve_in_company(company_id: str) -> Count:
 
 
 def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
-    """Count the first messages that wait for approval; None unless cached where it may not `read`."""
+    """Count the first messages that wait for approval. Without `read`, only from the cache, else None."""
     asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(to_approve_in_company, company_id) for company_id in asked))
@@ -151,9 +151,9 @@ def not_placed_now() -> Count:
 
 
 def not_placed_for(staff: Staff) -> Count | None:
-    """Count the messages that could not be placed, for somebody who may resolve them; None for others, and for none.
+    """Count the messages that could not be placed; None if there are none or the person may not resolve them.
 
-    A failure costs the count, not the page.
+    Logs the store's errors and returns None.
     """
     if not has_inbound_source() or not not_placed.may_resolve(staff):
         return None
@@ -166,14 +166,14 @@ def not_placed_for(staff: Staff) -> Count | None:
 
 
 def forget(company_id: str) -> None:
-    """Count a company anew: this worker has just changed something there."""
+    """Drop the cached counts of a company, because this worker has just changed something there."""
     for urgent in _RANKS:
         caching.forget(waiting_in_company, company_id, urgent)
     for each in (held_in_company, attention_in_company, to_approve_in_company, _looked_through):
         caching.forget(each, company_id)
 
 
-# Rows of one company, longest wait first.
+# Maximum rows read of one company and partition, longest wait first.
 LOOKED_AT = 1000
 WAITS_SECONDS = 15
 _WAIT_ATTRIBUTES = (
@@ -184,7 +184,7 @@ _WAIT_ATTRIBUTES = (
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How many wait now, and the median, the 90th percentile and the longest of their waits."""
+    """How many wait now, and the median, 90th percentile and longest of their waits."""
 
     count: int
     median: timedelta | None
@@ -193,19 +193,19 @@ class Waits:
 
     @classmethod
     def of(cls, entries: Iterable[QueueEntry], now: datetime) -> "Waits":
-        """Summarize rows; a row without a known wait is only counted."""
+        """Summarize rows. A row without a known wait is only counted."""
         rows = list(entries)
         waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
         if not waits:
             return cls(len(rows), None, None, None)
-        # The nearest rank: a wait that somebody really has, even if few wait.
+        # The nearest rank, so that it is a real wait even if few wait.
         ninetieth = waits[-(-len(waits) * 9 // 10) - 1]
         return cls(len(rows), timedelta(seconds=median(each.total_seconds() for each in waits)), ninetieth, waits[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class CompanyWaits:
-    """The waits in one company, in all and by project (id and name). `complete`: everybody who waits was read."""
+    """The waits in one company, in total and by project (id, name, waits). `complete`: all were read."""
 
     company_id: str
     total: Waits
@@ -219,7 +219,7 @@ class CompanyWaits:
 
 @cached_for(WAITS_SECONDS)
 def waits_in(company_id: str) -> CompanyWaits:
-    """Return the waits in a company now. Two Queries of the index, for the `LOOKED_AT` who have waited longest."""
+    """Return the current waits in a company. Two Queries of the index, of the `LOOKED_AT` longest waits each."""
     now = clock.now()
     if is_indexed():
         reads = [read_index(each(company_id), _WAIT_ATTRIBUTES, LOOKED_AT) for each in (urgent_in, waiting_in)]

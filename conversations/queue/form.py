@@ -1,4 +1,4 @@
-"""The queue's filters: company, project, channel, reason and wait, all in the URL, none of them personal."""
+"""The form of the queue's filters, all of which are in the URL and none of them personal."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -38,7 +38,7 @@ _NAMES = ("company", "project", "channel", "reason", "group", "waited")
 
 
 class QueueForm(forms.Form):
-    """GET filters of the queue. Junk is dropped: an unknown company or project finds nothing."""
+    """GET filters of the queue. Invalid values are dropped; an unknown company or project finds nothing."""
 
     tab = forms.CharField(required=False, widget=forms.HiddenInput)
     company = forms.CharField(required=False, max_length=200, widget=forms.Select)
@@ -53,7 +53,7 @@ class QueueForm(forms.Form):
         self.is_valid()
         self._address = reverse("queue")
         wanted = self.cleaned_data.get("tab", "")
-        # What was overridden has a tab no more.
+        # Overridden conversations used to have their own tab.
         wanted = ATTENTION if wanted == "overridden" else wanted
         self.chosen_tab = wanted if wanted in TABS else TABS[0]
 
@@ -65,13 +65,13 @@ class QueueForm(forms.Form):
         return values
 
     def filters(self) -> QueueFilters:
-        """Return the filters for the queue's read."""
+        """Return the filters to read the queue with."""
         values = self.values()
         waited = WAITS[values["waited"]][1] if "waited" in values else None
         return QueueFilters(**{name: values.get(name, "") for name in _NAMES if name != "waited"}, waited=waited)
 
     def offer(self, entries: Iterable[QueueEntry], companies: Mapping[str, str]) -> None:
-        """Fill the selects with companies (names by id), the values of these rows, and the chosen ones."""
+        """Fill the selects with the companies (names by id), the values of these rows, and the chosen values."""
         rows = list(entries)
         self._choices("company", "All companies", dict(islice(companies.items(), COMPANIES_OFFERED)))
         company = self.values().get("company")
@@ -90,7 +90,7 @@ class QueueForm(forms.Form):
         groups = {row.hand_off.group: name_of(row.summary.company_id, row.hand_off.group) for row in with_group}
         self._choices("group", "Any group", {group: name or group for group, name in groups.items()})
         if len(list(self._widget("group").choices)) == 1:
-            # Nothing here waits for a group.
+            # No row waits for a group.
             del self.fields["group"]
         self._widget("waited").choices = [("", "Any time"), *((name, label) for name, (label, _) in WAITS.items())]
 
@@ -106,9 +106,9 @@ class QueueForm(forms.Form):
 
     @property
     def clear_url(self) -> str:
-        """The queue's URL for this tab without filters, "" when none is set."""
+        """The queue's URL for this tab without filters; "" if none is set."""
         return f"{self._address}?tab={self.chosen_tab}" if self.values() else ""
 
     def url_of(self, tab: str, **more: str) -> str:
-        """Return the queue's URL for a tab, filters kept."""
+        """Return the queue's URL for a tab with the same filters."""
         return f"{self._address}?{urlencode({'tab': tab, **self.values(), **more})}"

@@ -1,4 +1,4 @@
-"""Rows of the queue, what narrows them, how many there are, and one page of them."""
+"""Rows of the queue, their filters and counts, and one page of them."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -16,21 +16,21 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 
 WAITING, ATTENTION, MINE, COLLEAGUES = "waiting", "attention", "mine", "colleagues"
 TABS = (WAITING, ATTENTION, MINE, COLLEAGUES)
-# First messages that wait for a decision: a page of its own beside the tabs.
+# First messages that wait for a decision, which have a page of their own next to the tabs.
 APPROVE = "approve"
-# Letters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
+# Leading characters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
 _MARK = 12
-# Ranks, as text that sorts: what waits and is urgent, and all else.
+# Ranks, as text that sorts: urgent conversations that wait, and all others.
 URGENT, USUAL = "0", "1"
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One conversation that waits for a human or is held. `item` is for the forms of its row; templates see `summary`.
+    """A row of the queue: a conversation that waits for a human, is held or needs attention.
 
-    `since` is its place in the queue: when the wait began, as text that sorts by time. If unknown it is "" and comes
-    first, so that nobody is forgotten. `rank` comes before that: what waits and is urgent. `causes` say why it needs
-    attention.
+    `item` is for the row's forms; templates see `summary`. Rows sort by `rank` (urgent ones that wait come first), then
+    by `since`: when the wait began, as text that sorts by time. If unknown it is "" and comes first, so that nobody is
+    forgotten. `causes` say why it needs attention.
     """
 
     summary: ConversationSummary
@@ -41,7 +41,7 @@ class QueueEntry:
 
     @classmethod
     def of(cls, item: Conversation, now: datetime, rank: str = "") -> "QueueEntry":
-        """Build the row of an item, whoever has it. `rank`: of the partition in which it was found."""
+        """Build the row of an item, whoever has it. `rank` is that of the partition it was read from."""
         summary = summary_of(item)
         requested = summary.hand_off.requested_at
         is_first = summary.hand_off.state is HandOffState.WAITING and comes_first(item.raw, now)
@@ -50,17 +50,17 @@ class QueueEntry:
 
     @property
     def hand_off(self) -> HandOff:
-        """Who has it, and since when."""
+        """The hand-off of the conversation."""
         return self.summary.hand_off
 
     @property
     def order(self) -> tuple[str, str]:
-        """Urgent first, then longest wait."""
+        """The sort key: urgent first, then the longest wait."""
         return self.rank + self.since, self.mark
 
     @property
     def mark(self) -> str:
-        """Tells this row from others of the same instant."""
+        """Text that tells this row from others of the same instant."""
         return self.summary.reference[:_MARK]
 
     @property
@@ -69,7 +69,7 @@ class QueueEntry:
         return self.item.primary_channel, self.item.conversation_id
 
     def is_of(self, tab: str, username: str) -> bool:
-        """Whether a tab of the queue lists it for a person."""
+        """Return whether a tab of the queue lists this row for a person."""
         state, agent = self.hand_off.state, self.hand_off.agent
         match tab:
             case "waiting":
@@ -84,7 +84,7 @@ class QueueEntry:
 
 
 def entry_of(raw: dict[str, dict[str, Any]], now: datetime, rank: str = "") -> QueueEntry | None:
-    """Return the row of a stored item; None if the AI has it and all is well, or it is past its TTL."""
+    """Return the row of a stored item; None if it is past its TTL, or with the AI and needs no attention."""
     item = Conversation.from_raw_data(raw)
     if is_gone(item, now):
         return None
@@ -96,15 +96,15 @@ NO_REASON = "none"
 
 
 def mark_of_reason(reason: str) -> str:
-    """Return a reason as URLs carry it: a digest, because reasons are free text."""
+    """Return the digest that stands for a reason in URLs, because reasons are free text."""
     return as_letters(hashlib.sha256(reason.encode("utf-8", "surrogatepass")).digest()[:8]) if reason else NO_REASON
 
 
 @dataclass(frozen=True, slots=True)
 class QueueFilters:
-    """Which rows pass; the defaults let everything through.
+    """The filters of the queue; the defaults match everything.
 
-    `company` says which company is read. `reason` is a `mark_of_reason`; `waited` the shortest wait shown.
+    `company` selects the company to read. `reason` is a `mark_of_reason`, `waited` the shortest wait shown.
     """
 
     company: str = ""
@@ -116,11 +116,11 @@ class QueueFilters:
 
     @property
     def narrows_rows(self) -> bool:
-        """Whether rows must be checked one by one; the index serves company and wait."""
+        """Whether rows must be checked one by one, because the index only serves company and wait."""
         return bool(self.project or self.channel or self.reason or self.group)
 
     def matches(self, entry: QueueEntry, now: datetime) -> bool:
-        """Whether a row passes."""
+        """Return whether a row matches."""
         row = entry.summary
         return (
             (not self.company or row.company_id == self.company)
@@ -132,7 +132,7 @@ class QueueFilters:
         )
 
     def latest_since(self, now: datetime) -> str:
-        """Return the latest `since` that `waited` lets through; "" for no limit."""
+        """Return the latest `since` that `waited` allows; "" for no limit."""
         return "" if self.waited is None else clock.to_iso(now - self.waited)
 
 
@@ -141,7 +141,7 @@ COUNTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of conversations; `more`: at least so many, because counting stopped there."""
+    """A number of conversations; `more`: counting stopped there, so there may be more."""
 
     number: int = 0
     more: bool = False
@@ -157,22 +157,22 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What people hold in one company: the agent of each conversation, and how many need attention."""
+    """The held conversations of a company: the agent of each, and how many need attention."""
 
     agents: tuple[str, ...] = ()
     troubled: int = 0
     more: bool = False
-    # The holder of each whose customer has written and waits for an answer.
+    # The agents of those whose customer has written and waits for an answer.
     awaited: tuple[str, ...] = ()
 
     def of_tab(self, tab: str, username: str) -> Count:
-        """Return how many a tab lists for a person."""
+        """Return the number that a tab lists for a person."""
         mine = self.agents.count(username)
         return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.troubled), self.more)
 
     @classmethod
     def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
-        """Count rows; `more`: there are others."""
+        """Count the held ones among these rows; `more`: there are others."""
         held = [entry for entry in entries if entry.hand_off.agent]
         agents = tuple(entry.hand_off.agent for entry in held)
         awaited = tuple(entry.hand_off.agent for entry in held if is_awaited(entry.item.raw))
@@ -188,19 +188,19 @@ def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[
     return {WAITING: waiting, ATTENTION: attention} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES)}
 
 
-# Companies that one page, count or table reads, all in parallel.
+# Maximum companies that one page, count or table reads, all in parallel.
 COMPANIES_AT_ONCE = 20
 
 
 def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Split companies, each once, into those read in parallel and those left out."""
+    """Split companies, without duplicates, into those to read in parallel and those left out."""
     wanted = list(dict.fromkeys(company_ids))
     return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])
 
 
 @dataclass(frozen=True, slots=True)
 class QueueParameters:
-    """What is asked of each company: rows of a tab, from a place on or, `back`, before it."""
+    """The parameters of a read: the rows of a tab after `place`, or before it with `back`."""
 
     tab: str
     username: str
@@ -211,7 +211,7 @@ class QueueParameters:
     back: bool = False
 
     def wants(self, entry: QueueEntry) -> bool:
-        """Whether a row was asked for."""
+        """Return whether a row belongs to the result."""
         if self.place is not None and self.place.has_seen(*entry.order):
             return False
         return entry.is_of(self.tab, self.username) and self.filters.matches(entry, self.now)
@@ -222,9 +222,9 @@ class QueuePage:
     """Rows by waiting time, and how far the read went.
 
     `following` is where the next page begins (None at the end). `thin`: the budget ended before the page was full.
-    `indexed`: read from the queue's index. Without the index, `incomplete` names the companies that hold more than one
-    page may read, so that somebody may wait there unseen, and `totals` counts each tab. `left_out` were not read at
-    all.
+    `indexed`: read from the queue's index. Without the index, `incomplete` names the companies with more conversations
+    than one page may read, where somebody may wait unseen, and `totals` counts each tab. `left_out` companies were not
+    read at all.
     """
 
     entries: tuple[QueueEntry, ...]
@@ -238,7 +238,7 @@ class QueuePage:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing follows and everything was read."""
+        """Whether this is the last page and everything was read."""
         return self.following is None and not self.incomplete and not self.left_out
 
 

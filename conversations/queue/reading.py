@@ -1,7 +1,7 @@
-"""One page of the queue, longest wait first: from its sparse index, or without it by looking through each company.
+"""One page of the queue, longest wait first: from its sparse index, or without it by searching each company.
 
 The index costs two Queries per company, whatever its size. Without it, or before a sweep has filled it, at most
-`READS_PER_COMPANY` Queries go through each company's conversations; what was not looked at is said.
+`READS_PER_COMPANY` Queries search each company's conversations; the page says what was not searched.
 """
 
 from collections.abc import Iterable
@@ -37,15 +37,15 @@ from conversations.queue.pages import (
     totals,
 )
 
-# For one company and page. Without filters one is enough, unless rows have to be dropped.
+# Maximum reads per company and page. Without filters one is enough, unless rows have to be dropped.
 READS_PER_COMPANY = 4
-# Rows of one read when they must be checked one by one.
+# Maximum rows of one read if they must be checked one by one.
 FILTERED_LIMIT = 200
 INDEX = HandOffQueueIndex.Meta.index_name
 
 
 def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
-    """Read one page over all these companies from the index. Raises the store's errors."""
+    """Read one page of these companies from the index. Raises the store's errors."""
     partitions = _PARTITIONS.get(parameters.tab, ((held_in, USUAL),))
     reads = parallel(
         *(
@@ -58,7 +58,7 @@ def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> Que
     return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
 
 
-# What is read of a company for a tab, and with which rank; of all others, what people hold.
+# The partitions and ranks to read of a company for a tab. Other tabs only read held conversations.
 _PARTITIONS = {
     WAITING: ((urgent_in, URGENT), (waiting_in, USUAL)),
     ATTENTION: ((attention_in, USUAL), (held_in, USUAL)),
@@ -66,7 +66,7 @@ _PARTITIONS = {
 
 
 def _read_partition(partition: str, rank: str, parameters: QueueParameters, *, is_mixed: bool) -> Stretch[QueueEntry]:
-    """Read one partition of the index. `is_mixed`: it also holds rows that the tab has not asked for."""
+    """Read one partition of the index. `is_mixed`: it also contains rows that the tab does not list."""
     place, low, high = parameters.place, "", parameters.filters.latest_since(parameters.now)
     if place is not None and place.at[:1] != rank:
         if (place.at[:1] > rank) is not parameters.back:
@@ -104,7 +104,7 @@ def _between(low: str, high: str) -> Condition | None:
 
 
 def _candidate(raw: dict[str, dict[str, Any]], rank: str, parameters: QueueParameters) -> Candidate[QueueEntry]:
-    """A row of the index; one that was not asked for still says how far the partition was read."""
+    """Build a candidate from a row of the index; one without an entry still marks how far the partition was read."""
     entry = entry_of(raw, parameters.now, rank)
     if entry is None:
         return Candidate((rank + raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
@@ -112,13 +112,13 @@ def _candidate(raw: dict[str, dict[str, Any]], rank: str, parameters: QueueParam
 
 
 def read_index(partition: str, attributes: Iterable[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Read the `limit` longest waits of a partition of the index as stored; True if there are more."""
+    """Read the `limit` longest waits of a partition of the index, as stored, and return whether there are more."""
     items, end = query(Conversation, partition, limit=limit, index=INDEX, attributes=attributes)
     return items, end is not None
 
 
-# DynamoDB leaves out only what is certainly false. Rows judge drifted flags as everywhere (`is_true`), so that none
-# hides a waiting customer.
+# DynamoDB only drops flags that are certainly false. Drifted flags are then read with `is_true`, so that none hides a
+# waiting customer.
 _FILTER = (
     "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
     " OR attribute_exists(#attention)"
@@ -128,7 +128,7 @@ _FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """All hand-offs that were found, longest wait first, and how far the read went."""
+    """The rows that a search found, longest wait first, and how far it went."""
 
     entries: tuple[QueueEntry, ...]
     looked_at: int
@@ -136,12 +136,12 @@ class Queue:
     left_out: tuple[str, ...]
 
     def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
-        """Return what a tab lists for a person."""
+        """Return the rows that a tab lists for a person."""
         return [entry for entry in self.entries if entry.is_of(tab, username)]
 
 
 def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
-    """Search these companies for hand-offs within the budget. Raises the store's errors."""
+    """Search these companies for hand-offs within the read budget. Raises the store's errors."""
     companies, left_out = at_once(company_ids)
     reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
     return Queue(
@@ -153,7 +153,7 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
 
 
 def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
-    """Read one page over all these companies without the index. Raises the store's errors."""
+    """Read one page of these companies without the index. Raises the store's errors."""
     found = read_queue(company_ids)
     rows = [
         Candidate(entry.order, BEGINNING, entry)
@@ -174,7 +174,7 @@ def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> Qu
 
 
 def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
-    """Whether a row lies on the wanted side of the place; rows of the same instant are told apart by their marks."""
+    """Return whether a row is on the wanted side of the place, or of the same instant, where `wants` compares marks."""
     if parameters.place is None:
         return True
     at = entry.order[0]
@@ -182,7 +182,7 @@ def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
 
 
 def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
-    """The hand-offs of one company, how many conversations were read, and whether that was all of them."""
+    """Return the rows of one company, how many conversations were read, and whether these were all."""
     now, entries, looked_at = clock.now(), [], 0
     names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
     query: dict[str, Any] = {
@@ -208,18 +208,18 @@ def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, b
 
 
 PAGE_SIZE = 25
-# How old the state of the indexer may be on a page.
+# Maximum age of the indexer's state on a page.
 HEALTH_SECONDS = 10
 
 
 @cached_for(HEALTH_SECONDS)
 def indexer_health() -> IndexerHealth:
-    """Return how the indexer is doing; each worker reads it at most every `HEALTH_SECONDS`."""
+    """Return the indexer's health. Each worker reads it at most every `HEALTH_SECONDS`."""
     return read_health()
 
 
 def is_indexed() -> bool:
-    """Whether the queue's index exists and a sweep of the indexer has filled it."""
+    """Return whether the queue's index exists and a sweep of the indexer has filled it."""
     return index_ready("CONVERSATIONS", INDEX) and indexer_health().backfilled
 
 
@@ -233,10 +233,10 @@ def read_tab(
     back: bool = False,
     size: int = PAGE_SIZE,
 ) -> QueuePage:
-    """Read rows of a tab from a place on, longest wait first; `back`: before it, shortest first.
+    """Read rows of a tab after a place, longest wait first, or with `back` before it, shortest first.
 
-    Two Queries of the index at most for each of `COMPANIES_AT_ONCE` companies, the filtered one first. Raises the
-    store's errors.
+    Reads at most two partitions of the index for each of at most `COMPANIES_AT_ONCE` companies, or for the filtered
+    company only. Raises the store's errors.
     """
     wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
@@ -252,9 +252,9 @@ def read_tab(
 def beside(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
 ) -> QueueEntry | None:
-    """Return the row after (or before) a conversation in a tab; one that has left the tab keeps its place by its wait.
+    """Return the row after (or before) a conversation in a tab. One that has left the tab keeps its place by its wait.
 
-    After one that is gone (None) or was handed back comes the first row.
+    After one that is gone (`item` is None) or was handed back, return the first row.
     """
     row = QueueEntry.of(item, clock.now()) if item else None
     place = Keyset(*row.order[:1], (row.mark,)) if row and row.since else None

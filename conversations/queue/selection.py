@@ -1,7 +1,7 @@
-"""What is done to the rows of the queue that a person selected: to each by its own hand-off, one after the other.
+"""Bulk actions on the rows of the queue that a person selected: one hand-off action each, one after the other.
 
-Each row's checkbox carries an intent, as the row's own button does, so a conversation that changed meanwhile is refused
-and the others go on; the same form sent again acts on none of them twice.
+Each row's checkbox carries an intent, as the row's own button does. So a conversation that changed meanwhile is refused
+without stopping the others, and the same form submitted again acts on none of them twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,12 +44,12 @@ from conversations.queue.pages import ATTENTION, COLLEAGUES, MINE, WAITING
 from conversations.reading import is_gone, summary_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
-# A page has half as many rows.
+# Twice the rows of a page.
 MOST = 50
 
 
 class BulkAction(StrEnum):
-    """What can be done to several rows at once, in the order of the buttons."""
+    """The actions on several rows, in the order of their buttons."""
 
     TAKE = "take"
     RELEASE = "release"
@@ -63,7 +63,7 @@ _OFFERED = {
     MINE: (BulkAction.RELEASE, BulkAction.ASSIGN),
     COLLEAGUES: (BulkAction.ASSIGN, BulkAction.RELEASE),
 }
-# What differs from the hand-off's action of the same name.
+# Hand-off actions that are not the one of the same name.
 _ACTIONS = {
     (BulkAction.TAKE, HandOffState.AI): HandOffAction.TAKE_OVER,
     (BulkAction.TAKE, HandOffState.OVERRIDDEN): HandOffAction.TAKE_OVER,
@@ -72,7 +72,7 @@ _ACTIONS = {
 
 
 def bulk_actions(tab: str, hand_off: HandOff, staff: Staff) -> tuple[BulkAction, ...]:
-    """What a row of a tab can be selected for; nothing where it cannot be selected."""
+    """Return the bulk actions for which a row of a tab can be selected; () if it cannot be selected."""
     if read_only_reason():
         return ()
     allowed = allowed_actions(hand_off, staff)
@@ -84,14 +84,14 @@ def _action_of(bulk: BulkAction, hand_off: HandOff) -> HandOffAction:
 
 
 def row_token(item: Conversation, hand_off: HandOff, staff: Staff) -> str:
-    """Seal what a row's checkbox sends: the state that its reader saw. What is to be done comes with the button."""
+    """Seal the value of a row's checkbox: the state that its reader saw. The button says which action to do."""
     return seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off), staff)
 
 
 def selected_in(tokens: Iterable[str], staff: Staff) -> list[Intent]:
-    """Open what the checkboxes of a form sent, each once.
+    """Open the values of a form's checkboxes, without duplicates.
 
-    Raises `BadReference` for anything that this person was not given, and `Invalid` for none or for more than `MOST`.
+    Raises `BadReference` for anything not sealed for this person, and `Invalid` for none or more than `MOST`.
     """
     intents = [unseal_intent(each, staff) for each in dict.fromkeys(tokens)]
     if not intents:
@@ -102,22 +102,22 @@ def selected_in(tokens: Iterable[str], staff: Staff) -> list[Intent]:
 
 
 def for_bulk(intent: Intent, bulk: BulkAction) -> Intent:
-    """Say what a bulk action does to one row, as its reader saw it."""
+    """Return the intent of a bulk action for one row, as its reader saw it."""
     return for_action(intent, _action_of(bulk, seen_in(intent)))
 
 
 def for_action(intent: Intent, action: HandOffAction) -> Intent:
-    """Make a row's intent that of one action, under an id of its own: a row can be sent for several."""
+    """Return a row's intent for one action, with an id of its own, because a row can be submitted for several."""
     return replace(intent, action=action, action_id=id_for(intent.action_id, action.value))
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionReport:
-    """What became of each selected conversation.
+    """The outcome of each selected conversation.
 
-    `done`: now, or when the form was sent before. `refused`: nothing was changed, and why. `unknown`: the store did not
-    answer. `left`: not begun, because the request's time was over. `routing_left`: of how many of those done somebody
-    else had changed the routing, so that it was not restored.
+    `done`: now, or when the form was submitted before. `refused`: not changed, with the error. `unknown`: the store did
+    not answer. `left`: not begun, because the request's time was up. `routing_left` counts those done whose routing was
+    not restored, because somebody else had changed it.
     """
 
     done: tuple[Intent, ...] = ()
@@ -128,9 +128,9 @@ class SelectionReport:
 
 
 def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", to: str = "") -> SelectionReport:
-    """Carry out intents one after the other, as `perform` does each, and report on all of them.
+    """Call `perform` for each intent, one after the other, and report on all of them.
 
-    Begins none in the second half of the request's time, so that what was begun can be finished and told.
+    Begins none after the first in the second half of the request's time, so that the last one can finish.
     """
     done, refused, unknown = list[Intent](), list[tuple[Intent, ConsoleError]](), list[Intent]()
     left: Sequence[Intent] = ()
@@ -159,7 +159,7 @@ def _has_time() -> bool:
 
 
 def conversations_of(intents: Iterable[Intent], staff: Staff) -> list[ConversationSummary]:
-    """Read the rows of selected conversations, but for those that are gone or no longer in scope.
+    """Read the rows of selected conversations, except those that are gone or no longer in scope.
 
     One BatchGetItem. Raises the store's errors.
     """

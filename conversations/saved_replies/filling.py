@@ -1,9 +1,9 @@
-"""Placeholders of saved replies: which there are, and putting values in their places."""
+"""Placeholders of saved replies: their names, and replacing them with values."""
 
 import re
 from collections.abc import Mapping
 
-# What each stands for, as the form says it.
+# The explanation of each placeholder in the form.
 PLACEHOLDERS = {
     "first_name": "the customer's first name, left out where it is not known",
     "agent": "your name, as colleagues see it",
@@ -11,19 +11,20 @@ PLACEHOLDERS = {
 }
 _KNOWN = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _IN_BRACES = re.compile(r"\{+[^{}\n]*\}+")
-# What would be left over at the beginning of a line: "{first_name}, thank you" is "Thank you" without a name.
+# Dropped after an empty placeholder at the start of a line: "{first_name}, thank you" becomes "Thank you".
 _LEADING = " \t,.!:;"
 
 
 def unknown_in(text: str) -> str:
-    """The first thing in braces that is no placeholder, with its braces; "" for none."""
+    """Return the first text in braces that is not a placeholder, with its braces; "" for none."""
     return next((each for each in _IN_BRACES.findall(text) if not _KNOWN.fullmatch(each)), "")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Put the values in the places of their placeholders, once: what a value says is never a placeholder.
+    """Replace placeholders with their values, in one pass: a value is never searched for placeholders.
 
-    One without a value goes with the blank before it, and at the beginning of a line with what follows it.
+    A placeholder without a value is removed with the blanks before it, and at the start of a line also with the blanks
+    and punctuation after it.
     """
     first, *others = _KNOWN.split(text)
     filled = first

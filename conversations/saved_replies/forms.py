@@ -1,4 +1,4 @@
-"""What people type of a saved reply, and the filters of the list."""
+"""Forms for a saved reply and for the filters of the list."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _NAMED = ["{" + name + "}" for name in PLACEHOLDERS]
 
 
 class _LinesField(forms.CharField):
-    """Text with single line feeds, as `maxlength` in the browser counts them."""
+    """Text with LF line ends, which the browser's `maxlength` counts as one character."""
 
     widget = forms.Textarea(attrs={"rows": 8, "dir": "auto"})
 
@@ -35,11 +35,11 @@ class SavedReplyForm(forms.Form):
     text = _LinesField(max_length=LONGEST_TEXT, error_messages={"required": "Enter the text."})
 
     def clean_name(self) -> str:
-        """One line."""
+        """Return the name on one line."""
         return " ".join(self.cleaned_data["name"].split())
 
     def clean_text(self) -> str:
-        """Refuse what looks like a placeholder and is none: it would go to a customer as it is."""
+        """Refuse unknown placeholders, which would go to a customer as typed."""
         text: str = self.cleaned_data["text"]
         if unknown := unknown_in(text):
             raise forms.ValidationError(
@@ -49,7 +49,7 @@ class SavedReplyForm(forms.Form):
 
 
 class SavedRepliesFilter(FilterForm):
-    """GET filters of the list: the tab, a company on the tab of companies, and what to search for."""
+    """GET filters of the list: the tab, a company on the tab of companies, and a search text."""
 
     tab = forms.ChoiceField(
         required=False, choices=[(each.value, each.value) for each in OwnerKind], widget=forms.HiddenInput

@@ -1,4 +1,4 @@
-"""Saved replies as stored, in the console's own table."""
+"""The model of saved replies in the console's own table."""
 
 from pynamodb.attributes import UnicodeAttribute
 
@@ -6,7 +6,7 @@ from console.store.models import StoreModel, TableMeta
 
 
 class SavedReply(StoreModel):
-    """`pk` says whose it is (`service.Owner`), `sk` is its id, 32 hex digits; `updated_at` is ISO 8601 text in UTC."""
+    """A saved reply. `pk` is of its `service.Owner`, `sk` its id, 32 hex digits; `updated_at` is ISO 8601 in UTC."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"

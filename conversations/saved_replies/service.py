@@ -1,7 +1,7 @@
-"""Saved replies of everybody, of a company or of one person: listed, offered for a reply, added, changed and deleted.
+"""Services that list, offer, add, change and delete saved replies for all, of a company or of one person.
 
-Everybody sees those for all and those of companies in scope. Only administrators write these: those of a company
-within their scope, those for all if their scope is everything. One's own are one's own.
+Everybody sees those for all and those of companies in scope. Only administrators write these: those of a company in
+their scope, and those for all if their scope is everything. A person's own are read and written by that person only.
 """
 
 import json
@@ -36,7 +36,7 @@ _DIGEST = 32
 
 
 class OwnerKind(StrEnum):
-    """Whose saved replies are, and which tab of the list shows them."""
+    """The kind of an owner, and the name of its tab in the list."""
 
     ALL = "all"
     COMPANY = "company"
@@ -45,31 +45,31 @@ class OwnerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose saved replies are. `id`: of the company, or the username; "" for those of everybody."""
+    """The owner of saved replies. `id` is the company id or the username; "" for those for all."""
 
     kind: OwnerKind
     id: str = ""
 
     @property
     def partition(self) -> str:
-        """Where they are stored."""
+        """The partition of its saved replies."""
         return f"{_PREFIX}{self.kind}" + (f"#{self.id}" if self.id else "")
 
     def is_read_by(self, staff: Staff) -> bool:
-        """Whether a person may read them."""
+        """Return whether a person may read them."""
         if self.kind is OwnerKind.COMPANY:
             return staff.scope.covers_company(self.id)
         return self.kind is OwnerKind.ALL or self.id == staff.username
 
     def may_write(self, staff: Staff) -> bool:
-        """Whether a person may add, change and delete them."""
+        """Return whether a person may add, change and delete them."""
         if self.kind is OwnerKind.STAFF:
             return self.is_read_by(staff)
         is_theirs = staff.scope.everything if self.kind is OwnerKind.ALL else self.is_read_by(staff)
         return is_theirs and staff.can(Permission.REPLIES_WRITE)
 
     def check_writer(self, staff: Staff) -> None:
-        """Raise `NotFound` for another company's or person's, `Forbidden` without the right."""
+        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write."""
         staff.require(Permission.HAND_OFF)
         if not self.is_read_by(staff):
             raise NotFound
@@ -83,18 +83,18 @@ FOR_ALL = Owner(OwnerKind.ALL)
 
 
 def of_company(company_id: str) -> Owner:
-    """Those of a company."""
+    """Return the owner for a company."""
     return Owner(OwnerKind.COMPANY, company_id)
 
 
 def of_staff(staff: Staff) -> Owner:
-    """A person's own."""
+    """Return the owner for a person."""
     return Owner(OwnerKind.STAFF, staff.username)
 
 
 @dataclass(frozen=True, slots=True)
 class SavedText:
-    """A saved reply as pages show it. `seen` is a digest of name and text, for forms."""
+    """A saved reply as pages show it."""
 
     owner: Owner
     id: str
@@ -105,18 +105,18 @@ class SavedText:
 
     @property
     def reference(self) -> str:
-        """As addresses have it."""
+        """The sealed reference for URLs."""
         return seal(REFERENCE, self.owner.partition, self.id)
 
     @property
     def seen(self) -> str:
-        """What a form remembers of what it showed."""
+        """A digest of the name and text for a form, to detect changes."""
         return keyed_digest(_shown(self))[:_DIGEST]
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedReply:
-    """A saved reply to pick for one conversation, with its placeholders filled in. `whose`: "own", "company", "all"."""
+    """A saved reply to pick for a conversation, with its placeholders filled. `whose` is an `OwnerKind` value."""
 
     reference: str
     name: str
@@ -125,14 +125,14 @@ class OfferedReply:
 
 
 class SavedReplyGone(NotFound):
-    """It was deleted since the person saw it."""
+    """Raised if the saved reply was deleted since the person saw it."""
 
     def __init__(self) -> None:
         super().__init__("This saved reply no longer exists.")
 
 
 class SavedReplyChanged(Conflict):
-    """Somebody changed it since the person saw it."""
+    """Raised if somebody changed the saved reply since the person saw it."""
 
     def __init__(self) -> None:
         super().__init__("Somebody else changed this saved reply in the meantime.")
@@ -142,14 +142,14 @@ class SavedReplyChanged(Conflict):
 
 
 def listed(owner: Owner, staff: Staff, wanted: str = "") -> tuple[SavedText, ...]:
-    """All of one owner by name; only those with `wanted` in name or text. One Query; raises `NotFound`."""
+    """List an owner's saved replies by name, if name or text contains `wanted`. One Query; raises `NotFound`."""
     if not owner.is_read_by(staff):
         raise NotFound
     return _matching(_query(owner), wanted)
 
 
 def offered(item: Conversation, staff: Staff, wanted: str = "") -> tuple[OfferedReply, ...]:
-    """What a person can pick in a conversation: their own, its company's, and those for all. Three Queries at once."""
+    """List what a person can pick: their own, the company's, and those for all. Up to three Queries, in parallel."""
     owners = [of_staff(staff), *([of_company(item.company_id)] if item.company_id else []), FOR_ALL]
     found = parallel(*(partial(_query, owner) for owner in owners if owner.is_read_by(staff)))
     values = _values(item, staff)
@@ -160,7 +160,7 @@ def offered(item: Conversation, staff: Staff, wanted: str = "") -> tuple[Offered
 
 
 def filled_text(token: str, item: Conversation, staff: Staff) -> str:
-    """The text of one saved reply for a conversation; "" if the reference is bad, foreign, or of a deleted one.
+    """Return the filled text of a saved reply; "" if the reference is bad, of another owner, or of a deleted one.
 
     One GetItem; raises the store's errors.
     """
@@ -174,7 +174,7 @@ def filled_text(token: str, item: Conversation, staff: Staff) -> str:
 
 
 def load(reference: str, staff: Staff) -> SavedText:
-    """One of a sealed reference, strongly consistent. Raises `NotFound`, and `SavedReplyGone` within the scope."""
+    """Load one by its sealed reference, strongly consistent. Raises `NotFound`; `SavedReplyGone` if it was deleted."""
     owner, saved_id = _opened(reference)
     if not owner.is_read_by(staff):
         raise NotFound
@@ -185,12 +185,12 @@ def load(reference: str, staff: Staff) -> SavedText:
 
 
 def owner_of(reference: str) -> Owner:
-    """Whose the one of a sealed reference is. Reads nothing; raises `BadReference`."""
+    """Return the owner from a sealed reference. Reads nothing; raises `BadReference`."""
     return _opened(reference)[0]
 
 
 def company_name(company_id: str, staff: Staff) -> str:
-    """The name of a company in scope, or its id; "" where there is none. At most one GetItem and one Query."""
+    """Return the name or id of a company in scope; "" if there is none. At most one GetItem and one Query."""
     if not fits(company_id, SORT_KEY_BYTES) or not staff.scope.covers_company(company_id):
         return ""
     found = companies.find(company_id)
@@ -238,14 +238,14 @@ def _values(item: Conversation, staff: Staff) -> dict[str, str]:
 
 
 def new_token(owner: Owner) -> str:
-    """The reference of one to be added: a form has it, so that the form sent twice adds one."""
+    """Return a reference for a new saved reply. The form contains it, so that submitting it twice adds one."""
     return seal(REFERENCE, owner.partition, new_action_id())
 
 
 def add(token: str, name: str, text: str, staff: Staff) -> None:
-    """Add one under the reference of `new_token`; the same one again is no error.
+    """Add a saved reply under the reference of `new_token`. Idempotent.
 
-    Raises `Invalid` if its owner has `MOST`, `Conflict` if the form added another one before, `Forbidden`, `NotFound`.
+    Raises `Invalid` if its owner has `MOST`, `Conflict` if the form added a different one, `Forbidden`, `NotFound`.
     """
     owner, saved_id = _opened(token)
     owner.check_writer(staff)
@@ -267,7 +267,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
 
 
 def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> bool:
-    """Change one; False where nothing was to be changed.
+    """Change a saved reply; return False if nothing would change.
 
     Raises `SavedReplyChanged` unless it is as `seen`, `SavedReplyGone`, `Forbidden`, `NotFound`.
     """
@@ -288,14 +288,14 @@ def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> boo
 
 
 def delete(reference: str, seen: str, staff: Staff) -> None:
-    """Delete one. Raises as `change`."""
+    """Delete a saved reply. Raises as `change` does."""
     before = _to_write(reference, seen, staff)
     item = SavedReply(before.owner.partition, before.id)
     _write(Action.SAVED_REPLY_DELETED, before, staff, lambda writes: writes.delete(item, condition=_as_read(before)))
 
 
 def _to_write(reference: str, seen: str, staff: Staff) -> SavedText:
-    """The one of a form, if it is as the form showed it."""
+    """Load a saved reply to write it. Raises `SavedReplyChanged` if it is not as the form showed it."""
     _opened(reference)[0].check_writer(staff)
     found = load(reference, staff)
     if not is_digest_of(seen, _shown(found)):
@@ -318,7 +318,7 @@ def _shown(found: SavedText) -> str:
 
 
 def _write(action: Action, saved: SavedText, staff: Staff, add_to: Callable[[TransactWrite], None]) -> None:
-    """Write together with the entry in the trail, which never has the text. Raises `SavedReplyChanged`."""
+    """Write in one transaction with the trail entry, which never contains the text. Raises `SavedReplyChanged`."""
     owner = saved.owner
     entry = TrailEntry(
         staff_trail(owner.id) if owner.kind is OwnerKind.STAFF else SYSTEM_TRAIL,

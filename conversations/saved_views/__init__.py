@@ -1,1 +1,1 @@
-"""Saved views: filters of the queue or of a list of conversations, kept under a name for oneself or for others."""
+"""Saved views: named filters of the queue or of a list of conversations, for oneself or for others."""

@@ -1,7 +1,7 @@
-"""What a saved view is: filters of a list under a name, and whose it is; and how saved views are read.
+"""The record of a saved view (a list's filters, a name and an owner), and the reads of saved views.
 
-Kept are filters with known names, listed values and ids, and nothing that can hold personal data. The same check reads
-what is stored, so that a view that drifted leads nowhere.
+Only filters with known names, listed values and ids are stored, which cannot contain personal data. Stored filters
+pass the same check when they are read, so that a view that drifted has no URL.
 """
 
 import re
@@ -30,24 +30,24 @@ from conversations.records import Family
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
 
-# Characters of the id of a company, a project or a group, as the filters take them.
+# Maximum characters of the id of a company, project or group in a filter.
 LONGEST_ID = 200
 
 
 class FilteredList(StrEnum):
-    """What a view is of. Its value is its name in addresses and in what is stored."""
+    """The list that a view filters. The value is its name in URLs and stored items."""
 
     QUEUE = "queue"
     CONVERSATIONS = "conversations"
 
 
-# What says where the filters apply; a view needs one more.
+# Names that say where the filters apply. A view needs at least one other filter.
 _PLACES = {FilteredList.QUEUE: ("tab",), FilteredList.CONVERSATIONS: ("company", "project")}
 _NAMES = {
     FilteredList.QUEUE: ("tab", "company", "project", "channel", "reason", "group", "waited"),
     FilteredList.CONVERSATIONS: ("company", "project", "status", "channel", "hand_off", "task", "order"),
 }
-# Filters with listed values, and how each value reads. Statuses and channels of other spellings are free text.
+# Filters with listed values, and the label of each value. Other stored statuses and channels are free text.
 _CHOICES: dict[str, Mapping[str, str]] = {
     "tab": TAB_LABELS,
     "channel": CHANNELS,
@@ -58,22 +58,22 @@ _CHOICES: dict[str, Mapping[str, str]] = {
     "order": ORDERS,
 }
 _SAID = {"waited": "waiting ", "hand_off": "hand-off: ", "task": "task: ", "status": "status: "}
-# A reason is a digest of what was given as one.
+# The digest of a reason (`mark_of_reason`).
 _REASON = re.compile(rf"{NO_REASON}|[a-p]{{16}}")
 
 
 def given(of: FilteredList, values: Mapping[str, str]) -> dict[str, str]:
-    """Return those of an address' values that are filters of that list, in their order."""
+    """Return those query parameters that are filters of this list, in the list's order."""
     return {name: value for name in _NAMES[of] if (value := values.get(name, ""))}
 
 
 def is_narrowed(of: FilteredList, values: Mapping[str, Any]) -> bool:
-    """Whether values have a filter beside those that say where they apply."""
+    """Return whether there is a filter other than those that say where the filters apply."""
     return bool(set(values) - set(_PLACES[of]))
 
 
 def check(of: FilteredList, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return filters that can be kept, in their order. Raises `Invalid` for the first that cannot, and for none."""
+    """Return the filters in order. Raises `Invalid` for the first that cannot be stored, or if there are none."""
     if not is_narrowed(of, values):
         raise Invalid("Set a filter first.")
     if of is FilteredList.CONVERSATIONS and not values.get("company"):
@@ -94,7 +94,7 @@ def _can_be_kept(name: str, value: str) -> bool:
 
 
 def address_of(of: FilteredList, filters: Mapping[str, str]) -> str:
-    """Return the address of a list with these filters, as the list itself spells it."""
+    """Return the URL of a list with these filters, as the list itself writes it."""
     if of is FilteredList.QUEUE:
         return f"{reverse('queue')}?{urlencode(filters)}"
     query = {name: value for name, value in filters.items() if name not in _PLACES[of]}
@@ -104,7 +104,7 @@ def address_of(of: FilteredList, filters: Mapping[str, str]) -> str:
 
 
 def describe(filters: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """Say in words what filters show. `names`: of companies, by id."""
+    """Describe filters in words. `names` are the names of companies by id."""
     say: dict[str, Callable[[str], str]] = {
         "company": lambda value: names.get(value, value),
         "project": lambda value: f"project {value}",
@@ -123,7 +123,7 @@ def describe(filters: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
 
 REFERENCE = "saved view"
 _PREFIX, SHARED = "VIEWS#", "VIEWS#SHARED"
-# Who may save and see views of each list.
+# The permission to save and see views of each list.
 NEEDED = {
     FilteredList.QUEUE: Permission.HAND_OFF,
     FilteredList.CONVERSATIONS: Permission.CONVERSATION_READ,
@@ -131,7 +131,7 @@ NEEDED = {
 
 
 class Audience(StrEnum):
-    """Whom a view is for."""
+    """Who a view is for."""
 
     STAFF = "STAFF"
     COMPANY = "COMPANY"
@@ -140,36 +140,36 @@ class Audience(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ViewOwner:
-    """Whose a view is. `id`: the username, or the company; "" for all."""
+    """The owner of a view. `id` is the username or the company id; "" for all."""
 
     audience: Audience
     id: str = ""
 
     @property
     def key(self) -> str:
-        """As references have it."""
+        """The key in references."""
         return f"{_PREFIX}{self.audience}" + (f"#{self.id}" if self.id else "")
 
     @property
     def partition(self) -> str:
-        """Where its views are stored."""
+        """The partition of its views."""
         return self.key if self.audience is Audience.STAFF else SHARED
 
     def is_seen_by(self, staff: Staff) -> bool:
-        """Whether its views are for a person."""
+        """Return whether a person sees its views."""
         if self.audience is Audience.COMPANY:
             return staff.scope.covers_company(self.id)
         return self.audience is Audience.ALL or self.id == staff.username
 
     def may_write(self, staff: Staff) -> bool:
-        """Whether a person may save, rename and delete its views."""
+        """Return whether a person may save, rename and delete its views."""
         if self.audience is Audience.STAFF:
             return self.is_seen_by(staff)
         is_theirs = staff.scope.everything if self.audience is Audience.ALL else self.is_seen_by(staff)
         return is_theirs and staff.can(Permission.TEAM_LEAD)
 
     def check_writer(self, staff: Staff) -> None:
-        """Raise `NotFound` for another company's or person's, `Forbidden` without the right."""
+        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write."""
         if not self.is_seen_by(staff):
             raise NotFound
         if self.audience is Audience.COMPANY:
@@ -180,7 +180,7 @@ class ViewOwner:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """A saved view. `filters` are empty where what is stored cannot be read; `version` is what a form has seen."""
+    """A saved view. `filters` are empty if the stored ones cannot be read; `version` is the stored version."""
 
     owner: ViewOwner
     id: str
@@ -191,27 +191,27 @@ class SavedView:
 
     @property
     def reference(self) -> str:
-        """As addresses have it."""
+        """The sealed reference for URLs."""
         return seal(REFERENCE, self.owner.key, self.id)
 
     @property
     def company_id(self) -> str:
-        """The company that its filters name, or ""."""
+        """The company of its filters, or ""."""
         return dict(self.filters).get("company", "")
 
     @property
     def url(self) -> str:
-        """The list with its filters; "" where they cannot be read."""
+        """The URL of the list with its filters; "" if they cannot be read."""
         return address_of(self.of, dict(self.filters)) if self.filters else ""
 
     def is_for(self, staff: Staff) -> bool:
-        """Whether a person sees it: their role has the list, and their scope the companies."""
+        """Return whether a person sees the view: their role has the list, and their scope includes the company."""
         is_in_scope = not self.company_id or staff.scope.covers_company(self.company_id)
         return is_in_scope and self.owner.is_seen_by(staff) and staff.can(NEEDED[self.of])
 
 
 class ViewNameTaken(Conflict):
-    """The owner has a view of that name."""
+    """Raised if the owner already has a view with this name."""
 
     field = "name"
 
@@ -220,21 +220,21 @@ class ViewNameTaken(Conflict):
 
 
 class SavedViewChanged(Conflict):
-    """Somebody changed or deleted it since the person saw it."""
+    """Raised if somebody changed or deleted the view since the person saw it."""
 
     def __init__(self) -> None:
         super().__init__("Somebody else changed this view in the meantime. Check its name, then save again.")
 
 
 class SavedViewGone(NotFound):
-    """It was renamed or deleted since the person saw it."""
+    """Raised if the view was renamed or deleted since the person saw it."""
 
     def __init__(self) -> None:
         super().__init__("This view was deleted or renamed.")
 
 
 def open_reference(reference: str) -> tuple[ViewOwner, str]:
-    """Return whose a view is, and its id, of a sealed reference. Raises `BadReference`."""
+    """Return the owner and id of a view from its sealed reference. Raises `BadReference`."""
     key, view_id = unseal(REFERENCE, reference, 2)
     audience, _, owner_id = key.removeprefix(_PREFIX).partition("#")
     try:
@@ -248,18 +248,18 @@ def open_reference(reference: str) -> tuple[ViewOwner, str]:
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
-# How many an owner has; how many of one's own are read, of companies that left the scope too; how many are shared.
+# Maximum views of one owner; of a person that are read, including those out of scope; and of all shared views.
 MOST, MOST_READ, MOST_SHARED = 50, 200, 500
 LONGEST_NAME = 60
 SECONDS = 10
-# Beside a lead's own views: which shared one they changed last. It sorts before every digest.
+# Sort key, before every digest, of the item that marks a lead's latest change of a shared view.
 CHANGED = "#changed"
 
 
 def views_for(staff: Staff) -> list[SavedView]:
-    """Return what a person sees, own ones first, by name. One Query; shared ones are `SECONDS` old at most.
+    """Return the views that a person sees by name, own ones first. One Query; shared ones are at most `SECONDS` old.
 
-    Who changed a shared one sees that at once, in every worker. Raises the store's errors.
+    A person sees their own change of a shared view immediately, in every worker. Raises the store's errors.
     """
     if staff.scope.is_empty:
         return []
@@ -269,7 +269,7 @@ def views_for(staff: Staff) -> list[SavedView]:
 
 
 def load(reference: str, staff: Staff) -> SavedView:
-    """Return the view of a sealed reference to somebody who may change it, strongly consistent.
+    """Load the view of a sealed reference for somebody who may change it, strongly consistent.
 
     Raises `SavedViewGone`, `NotFound`, `Forbidden`, and the store's errors.
     """
@@ -284,7 +284,7 @@ def load(reference: str, staff: Staff) -> SavedView:
 
 
 def read_own(staff: Staff) -> tuple[list[SavedView], str]:
-    """A person's own views, whatever their scope, and which shared one they changed last."""
+    """Read a person's own views, whatever their scope, and the id of their latest change of a shared view."""
     owner = ViewOwner(Audience.STAFF, staff.username)
     items = items_of(owner.partition, MOST_READ, consistent=True)
     changed = next((str(each.get("change", ""))[:32] for each in items if each["sk"] == CHANGED), "")
@@ -294,12 +294,12 @@ def read_own(staff: Staff) -> tuple[list[SavedView], str]:
 
 @cached_for(SECONDS)
 def shared_views(changed: str) -> tuple[SavedView, ...]:
-    """Every shared view, by name; `changed`: what the reader changed last, which must be in it."""
+    """Return every shared view by name, cached for each id of a change (`changed`) that it must include."""
     return _by_name(read_shared())
 
 
 def read_shared() -> list[SavedView]:
-    """Every shared view, strongly consistent. Raises the store's errors."""
+    """Read every shared view, strongly consistent. Raises the store's errors."""
     items = items_of(SHARED, MOST_SHARED, consistent=True)
     return [found for each in items if (found := _record(each, _owner_of(each))) is not None]
 
@@ -314,7 +314,7 @@ def _by_name(views: Iterable[SavedView]) -> tuple[SavedView, ...]:
 
 
 def _record(item: Mapping[str, Any], owner: ViewOwner) -> SavedView | None:
-    """Read a stored view; None for one of no list that there is, and of nobody."""
+    """Convert a stored view; None if its list is unknown or its owner has no id."""
     try:
         of = FilteredList(str(item.get("list", "")))
     except ValueError:

@@ -1,8 +1,9 @@
-"""Saved views: a person's own, those of a company, and those for all; saved, renamed and deleted.
+"""Services that save, rename and delete views: a person's own, those of a company, and those for all.
 
-Own ones are `pk = VIEWS#STAFF#{username}`; shared ones are all in `pk = VIEWS#SHARED`, so that a page reads those of
-every company in scope at once. `sk` is a digest of owner and name: an owner has each name once (data model, section 1).
-Whoever may see a company sees what is shared for it; leads write these, those for all only if they see all companies.
+Own views are in `pk = VIEWS#STAFF#{username}`; all shared ones are in `pk = VIEWS#SHARED`, so that one Query reads
+those of every company. `sk` is a digest of owner and name, so that an owner has each name once (data model, section
+1). People see the shared views of the companies in their scope. Leads write these, and those for all if they see all
+companies.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ from conversations.saved_views.records import (
 
 
 def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, *, shared: bool) -> SavedView:
-    """Save a view, for oneself or, `shared`, for who sees its company; the same one again is no error.
+    """Save a view for oneself or, if `shared`, for everybody who sees its company. Idempotent.
 
     Raises `Invalid`, `ViewNameTaken`, `Forbidden`, `NotFound` (the company is not in scope), and the store's errors.
     """
@@ -75,7 +76,7 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
 
 
 def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
-    """Rename a view of which version `seen` was shown, on record.
+    """Rename a view if its stored version is `seen`, and record it in the trail.
 
     Raises `Invalid`, `ViewNameTaken`, `SavedViewChanged`, `Forbidden`, `NotFound`, and the store's errors.
     """
@@ -91,14 +92,14 @@ def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
         else:
             move_version(partition, view.id, renamed.id, _values(renamed), seen, told)
     except TransactionRefused as refused:
-        # The writes in their order: what was there goes, what is new comes.
+        # The first code is of the delete, the second of the put under the new name.
         is_taken = renamed.id != view.id and refused.codes[1:2] == ("ConditionalCheckFailed",)
         raise (ViewNameTaken if is_taken else SavedViewChanged)() from refused
     _note_change(view.owner, staff)
 
 
 def delete(view: SavedView, seen: int, staff: Staff) -> None:
-    """Delete a view of which version `seen` was shown, on record. Raises as `rename`."""
+    """Delete a view if its stored version is `seen`, and record it in the trail. Raises as `rename` does."""
     view.owner.check_writer(staff)
     told = _told(Action.SAVED_VIEW_DELETED, view, staff)
     try:
@@ -109,7 +110,7 @@ def delete(view: SavedView, seen: int, staff: Staff) -> None:
 
 
 def _check_room(known: list[SavedView], owner: ViewOwner, staff: Staff) -> None:
-    """Raise `Invalid` if an owner has all the views there can be. `known`: what is read with theirs."""
+    """Raise `Invalid` if the owner or the partition is full. `known` are all views of the partition."""
     theirs = [each for each in known if each.owner == owner and each.is_for(staff)]
     if len(theirs) >= MOST:
         raise Invalid(f"You can have up to {MOST} views here. Delete one first.")
@@ -118,11 +119,11 @@ def _check_room(known: list[SavedView], owner: ViewOwner, staff: Staff) -> None:
 
 
 def _existing(of: FilteredList, filters: dict[str, str], staff: Staff) -> dict[str, str]:
-    """Filters whose company is in scope, and has the project and the group. Raises `NotFound` and `Invalid`."""
+    """Return the filters if the company is in scope and has the project and group. Raises `NotFound`, `Invalid`."""
     company_id, project_id, group_id = (filters.get(name, "") for name in ("company", "project", "group"))
     if company_id and not staff.scope.covers_company(company_id):
         raise NotFound
-    # Every company is in the scope "all", those that nobody has ever heard of too.
+    # The scope "all" also covers companies that do not exist.
     if company_id and company_id not in staff.scope.company_ids and not companies.exists(company_id):
         raise NotFound
     if (project_id or group_id) and not company_id:
@@ -164,7 +165,7 @@ def _told(action: Action, view: SavedView, staff: Staff, **more: str) -> TrailEn
 
 
 def _note_change(owner: ViewOwner, staff: Staff) -> None:
-    """After a change of what is shared, its author reads it anew in every worker; if this fails, some seconds later."""
+    """Make the author's next read of shared views fresh in every worker; if this fails, it is some seconds late."""
     if owner.audience is Audience.STAFF:
         return
     shared_views.cache_clear()

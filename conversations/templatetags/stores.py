@@ -1,4 +1,4 @@
-"""Template filters of the stores' pages: where a place is, and what a cell is called."""
+"""Template filters of the stores' pages: URLs of places and actions, and cells with their labels."""
 
 from collections.abc import Iterable
 
@@ -11,17 +11,17 @@ register = template.Library()
 
 @register.filter
 def address(place: RecordPlace, store: str) -> str:
-    """The address of a place of that store."""
+    """Return the URL of a place in a store."""
     return address_of(store, place)
 
 
 @register.filter
 def acting(act: tuple[str, tuple[str, ...]], store: str) -> str:
-    """The address of an action, named with the parts of what it is done to, of that store."""
+    """Return the URL of an action in a store. `act` is its name and the parts of the record's key."""
     return action_address(store, *act)
 
 
 @register.filter
 def labelled(cells: Iterable[Cell], columns: tuple[str, ...]) -> list[tuple[str, Cell]]:
-    """Each cell of a row with the words of its column; the first column is the row's name."""
+    """Pair the cells of a row with the labels of their columns, except the first, which is the row's name."""
     return list(zip(columns[1:], cells, strict=False))

@@ -1,4 +1,4 @@
-"""`manage.py after_restore`: what has to be done before a table that was restored to an earlier time is used."""
+"""`manage.py after_restore`: prepare a table that was restored to an earlier time before it is used."""
 
 from argparse import ArgumentParser
 from datetime import datetime
@@ -17,7 +17,7 @@ from conversations.sending.delivering import doubt
 
 
 class Command(ConsoleCommand):
-    """May be run again. The other tables need nothing of it: docs/drills.md."""
+    """Prepare a restored table. May be run again. Other tables do not need it: see docs/drills.md."""
 
     help = (
         "MESSAGES: ask the provider about each waiting reply, because it may have been sent since; none is sent "
@@ -26,12 +26,12 @@ class Command(ConsoleCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which table, and to which time it was restored."""
+        """Declare the table and the time to which it was restored."""
         parser.add_argument("table", choices=("MESSAGES", "STAFF"))
         parser.add_argument("--since", metavar="TIME", default="", help="STAFF: such as 2026-11-24T10:00:00Z")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Raises `CommandError` for a time that is missing or none, and where the store does not answer."""
+        """Prepare the table. Raises `CommandError` for a missing or invalid time, and for the store's errors."""
         try:
             if options["table"] == "MESSAGES":
                 self._messages()

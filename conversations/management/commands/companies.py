@@ -1,4 +1,4 @@
-"""`manage.py companies discover|list`: the registry of companies that people choose among."""
+"""`manage.py companies discover|list`: fill or print the registry of companies that people choose from."""
 
 import sys
 from argparse import ArgumentParser
@@ -19,12 +19,12 @@ MAX_ITEMS = 1_000_000
 
 
 class Command(ConsoleCommand):
-    """See the module."""
+    """Discover or list companies."""
 
     help = "Find the companies that have conversations, or list those that are known."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Arguments of the two subcommands."""
+        """Declare the two subcommands."""
         commands = parser.add_subparsers(dest="command", required=True)
         commands.add_parser("list", help="print the known companies")
         walk = commands.add_parser(
@@ -36,7 +36,7 @@ class Command(ConsoleCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the subcommand; the store's errors are said in one line."""
+        """Run the subcommand. Raises `CommandError` with one line for the store's errors."""
         try:
             if options["command"] == "list":
                 self._list()

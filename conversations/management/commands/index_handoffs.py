@@ -1,4 +1,4 @@
-"""`manage.py index_handoffs`: keep the index of the queue, from the table's stream or by sweeps."""
+"""`manage.py index_handoffs`: keep the queue's index up to date, from the table's stream or by sweeps."""
 
 import threading
 from argparse import ArgumentParser, ArgumentTypeError
@@ -18,12 +18,12 @@ from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
 from conversations.work import running
 
-# Without these nothing is written: what the indexer records goes there.
+# The tables that the indexer needs, because it also records what it does.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
 
 
 def seconds(value: str) -> float:
-    """Seconds between reads of the stream. Raises `ArgumentTypeError`."""
+    """Parse the seconds between reads of the stream. Raises `ArgumentTypeError`."""
     try:
         number = float(value)
     except ValueError:
@@ -34,7 +34,7 @@ def seconds(value: str) -> float:
 
 
 class Command(ConsoleCommand):
-    """See the module and docs/operations.md."""
+    """Keep the queue's index up to date: see docs/operations.md."""
 
     help = (
         "Keep the index of the hand-off queue: follow the stream of the conversations table under a lease (others "
@@ -50,7 +50,7 @@ class Command(ConsoleCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until told to end; fails when a sweep could not do everything."""
+        """Run until a signal. Raises `CommandError` if not everything could be indexed."""
         is_job = options["once"] or options["sweep"]
         with running("indexer", once=is_job) as ended:
             if absent := sorted(self._missing(ended, is_patient=not is_job)):
@@ -60,7 +60,7 @@ class Command(ConsoleCommand):
             raise CommandError("Not everything could be indexed; run it with --sweep again.")
 
     def _missing(self, ended: threading.Event, *, is_patient: bool) -> frozenset[str]:
-        """Which tables are missing. Who `is_patient` waits for a database that does not answer, until ended."""
+        """Return the missing tables. If `is_patient`, wait for a database that does not answer until `ended` is set."""
         errors = 0
         while not ended.is_set():
             try:

@@ -1,4 +1,4 @@
-"""`manage.py insight`: sum up what has changed, or write all facts anew."""
+"""`manage.py insight`: sum up the days that changed, or write all facts again."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -35,7 +35,7 @@ NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "INSIGHT", "CONSOLE"})
 
 
 class Command(ConsoleCommand):
-    """See the module and docs/insight.md."""
+    """Keep Insight up to date: see docs/insight.md."""
 
     help = (
         "Keep the facts of threads, chats, the middleware and tenants, and all sums of Insight, up to date until it is "
@@ -49,7 +49,7 @@ class Command(ConsoleCommand):
         parser.add_argument("--once", action="store_true", help="sum up what has changed, then stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until told to end; fails when something could not be counted."""
+        """Run until a signal, or once. Raises `CommandError` if something could not be counted."""
         with working("insight", once=options["once"] or options["rebuild"]):
             self._run(options)
 

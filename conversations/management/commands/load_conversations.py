@@ -1,4 +1,4 @@
-"""`manage.py load_conversations FILE`: conversation items from JSON lines, never over one that is there."""
+"""`manage.py load_conversations FILE`: load conversation items from JSON lines, without overwriting any."""
 
 import sys
 from argparse import ArgumentParser
@@ -18,7 +18,7 @@ from conversations.loading import MAX_LINE_BYTES, LineReport, LoadOutcome, load
 
 
 class Command(ConsoleCommand):
-    """See the module."""
+    """Load conversation items."""
 
     help = (
         "Load conversation items from a file of JSON lines (one plain JSON object per line, numbers as numbers). "
@@ -27,11 +27,11 @@ class Command(ConsoleCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The file."""
+        """Declare the file."""
         parser.add_argument("file", type=Path, help="JSON lines, UTF-8")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Load the file; ends with an error when lines were refused."""
+        """Load the file. Raises `CommandError` if it cannot be read or lines were refused."""
         path: Path = options["file"]
         try:
             with path.open("rb") as file, audited_run(Action.CONVERSATIONS_LOADED) as run:
@@ -64,7 +64,7 @@ class Command(ConsoleCommand):
 
 
 def _lines(file: BinaryIO, bar: "tqdm[Any]") -> Iterator[bytes]:
-    """Lines of the file; one that is far too long comes cut, so that it never fills the memory."""
+    """Yield the lines of the file, each cut to `MAX_LINE_BYTES + 1` so that it cannot fill the memory."""
     while line := file.readline(MAX_LINE_BYTES + 1):
         bar.update(len(line))
         yield line

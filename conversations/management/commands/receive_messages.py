@@ -1,4 +1,4 @@
-"""`manage.py receive_messages`: bring what customers write to people to those who answer it."""
+"""`manage.py receive_messages`: receive the messages that the platform routes to people."""
 
 from collections import Counter
 from typing import Any
@@ -12,7 +12,7 @@ from conversations.work import inbound_parts, run_all, running
 
 
 class Command(ConsoleCommand):
-    """Runs until it is told to end. Several may run at once."""
+    """Receive messages until a signal. Several processes may run in parallel."""
 
     help = (
         "Receive what customers write to people, from the platform's hand-off queue and its stage table, whichever is "
@@ -20,11 +20,11 @@ class Command(ConsoleCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """--once: stop when there is nothing more."""
+        """Declare `--once`."""
         parser.add_argument("--once", action="store_true", help="stop when there is nothing more to receive")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Raises `CommandError` without a source."""
+        """Run the configured receivers. Raises `CommandError` without a source."""
         if not has_inbound_source():
             raise CommandError(
                 "Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people."

@@ -21,7 +21,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def span(value: str) -> timedelta:
-    """A length of time: `90s`, `10m`, `2h`, `1d`. Raises `ArgumentTypeError`."""
+    """Parse a length of time: `90s`, `10m`, `2h`, `1d`. Raises `ArgumentTypeError`."""
     match = re.fullmatch(r"(\d{1,6})([smhd])", value.strip().lower(), re.ASCII)
     if match is None:
         raise ArgumentTypeError("a number and a unit: 90s, 10m, 2h, 1d")
@@ -29,12 +29,12 @@ def span(value: str) -> timedelta:
 
 
 class Command(ConsoleCommand):
-    """Settles what last action and trail prove; fences what is still open after ten minutes, then fails it."""
+    """Settle what the last action and the trail prove; fence, then fail, what is open after `--older-than`."""
 
     help = "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which trails, how old, and whether to write."""
+        """Declare the trails, the age and whether to write."""
         parser.add_argument(
             "--conversation",
             action="append",
@@ -53,7 +53,7 @@ class Command(ConsoleCommand):
 
     @working("reconcile", once=True)
     def handle(self, *args: Any, **options: Any) -> None:
-        """One line per action, then a summary. Fails if a trail could not be settled."""
+        """Print a line per action, then a summary. Raises `CommandError` if a trail could not be settled."""
         try:
             trails = set(options["conversation"]) or self._find()
         except ConsoleError as error:
@@ -83,13 +83,13 @@ class Command(ConsoleCommand):
         return trails
 
     def _say(self, line: str) -> None:
-        # Lifts the progress bar out of the way of the line, where there is one.
+        # Keeps the progress bar, if there is one, off the line.
         with tqdm.external_write_mode():
             self.stdout.write(line)
 
 
 def _line(settled: Settled) -> str:
-    """Without the conversation's key, which holds the recipient's number or address."""
+    """Return the line of an action, without the conversation's key, which contains the recipient."""
     when = "" if settled.recorded_at is None else clock.to_iso(settled.recorded_at, "seconds")
     about = f"{settled.action_type} {settled.action_id[:8]} of conversation {short_id(settled.conversation_id)} {when}"
     outcome = settled.result or "open"

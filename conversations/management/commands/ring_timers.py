@@ -10,7 +10,7 @@ from conversations.work import running
 
 
 class Command(ConsoleCommand):
-    """Runs until it is told to end; of several, one works."""
+    """Ring timers until a signal. Of several processes, one works and the others stand by."""
 
     help = (
         "Find conversations that are stuck, unanswered or overdue, and put those that their holder forgot back in the "
@@ -18,11 +18,11 @@ class Command(ConsoleCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """--once: stop when nothing is due any more, for a scheduler that runs it every minute."""
+        """Declare `--once`, for a scheduler that runs the command every minute."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due any more")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Run until told to end."""
+        """Run until a signal, or once, and print what was done."""
         with running("timers", once=options["once"]) as ended:
             timers = Timers(wait=ended.wait)
             timers.run(once=options["once"])

@@ -1,4 +1,4 @@
-"""`manage.py seal_again`: what is stored sealed gets the current SECRET_KEY, so that an earlier one can be removed."""
+"""`manage.py seal_again`: seal stored secrets with the current SECRET_KEY, so that an earlier one can be removed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ AGAIN, CURRENT, UNREADABLE, CHANGED = "sealed again", "current", "cannot be read
 
 
 class Command(ConsoleCommand):
-    """The last step but one of a change of SECRET_KEY; may be run again and again."""
+    """Seal stored secrets again. The last step but one of a change of SECRET_KEY; may be run repeatedly."""
 
     help = (
         "Seal second factors, webhook secrets and the key of Insight's pseudonyms with the current SECRET_KEY. When it "
@@ -29,14 +29,14 @@ class Command(ConsoleCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a line for each kind. Raises `CommandError` where something stayed as it was."""
+        """Print a line for each kind. Raises `CommandError` if a secret could not be sealed again."""
         kinds = {"Second factors": _second_factors(), "Webhook secrets": _webhooks(), "Key of Insight": _insight()}
         left = 0
         for kind, seals in kinds.items():
             try:
                 counts = Counter(_outcome(seal) for seal in seals)
             except NotFound:
-                # Insight has kept nothing yet.
+                # Insight has no key yet.
                 counts = Counter()
             except ConsoleError as error:
                 raise CommandError(f"{kind}: {error} Run it again.") from error

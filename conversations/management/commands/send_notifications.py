@@ -1,4 +1,4 @@
-"""`manage.py send_notifications`: bring what companies' own systems are told to their webhooks, topics and emails."""
+"""`manage.py send_notifications`: send notifications to companies' webhooks, topics and email addresses."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from conversations.work import running
 
 
 class Command(ConsoleCommand):
-    """Runs until it is told to end; of several, one works."""
+    """Send notifications until a signal. Of several processes, one works and the others stand by."""
 
     help = "Send due notifications to their destinations, and retry those that failed. Runs until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """--once: stop when nothing is due any more, for a scheduler that runs it every minute."""
+        """Declare `--once`, for a scheduler that runs the command every minute."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due any more")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Run until told to end."""
+        """Run until a signal, or once, and print what was done."""
         with running("notifier", once=options["once"]) as ended:
             notifier = Notifier(wait=ended.wait)
             notifier.run(once=options["once"])

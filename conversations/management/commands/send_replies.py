@@ -1,4 +1,4 @@
-"""`manage.py send_replies`: bring what people answer to the customers."""
+"""`manage.py send_replies`: send people's replies to customers."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ from conversations.work import running
 
 
 class Command(ConsoleCommand):
-    """Runs until it is told to end. Several may run at once. The only process that needs the companies' secrets."""
+    """Send replies until a signal. Several may run in parallel. Only this process needs the companies' secrets."""
 
     help = "Send people's replies from the outbox queue, and ask the providers what became of them. Runs until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """--once: stop when nothing more may leave now."""
+        """Declare `--once`."""
         parser.add_argument("--once", action="store_true", help="stop when nothing more can be sent now")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Raises `CommandError` where replies are not configured."""
+        """Run the sender. Raises `CommandError` if replies are not configured."""
         if not is_configured():
             raise CommandError("Set OUTBOX_QUEUE_URL to the FIFO queue that brings replies to the sender.")
         with running("sender", once=options["once"]) as ended:

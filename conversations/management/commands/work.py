@@ -1,4 +1,4 @@
-"""`manage.py work`: all that runs beside the web servers, in one process."""
+"""`manage.py work`: all background work in one process."""
 
 import logging
 from typing import Any
@@ -11,8 +11,8 @@ logger = logging.getLogger(__name__)
 
 
 class Command(ConsoleCommand):
-    """Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`,
-    `send_notifications`, `insight`, `reconcile`."""
+    """Run all background work. Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`,
+    `send_replies`, `send_notifications`, `insight`, `reconcile`."""
 
     help = (
         "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies, "
@@ -21,9 +21,9 @@ class Command(ConsoleCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until told to end; a part that fails is begun again, and ends no other."""
+        """Run until a signal. A part that fails is restarted, without ending the others."""
         with running("work") as ended:
-            # Lines of the log, which say when, and of which part they are.
+            # Log lines, unlike output, have a time and the name of the part.
             parts = all_parts(wait=ended.wait, say=logger.info)
             logger.info(parts_line(list(parts)))
             run_all({name: part.run for name, part in parts.items()}, ended)
@@ -31,6 +31,6 @@ class Command(ConsoleCommand):
 
 
 def parts_line(running: list[str]) -> str:
-    """What runs and what is not configured, in a line."""
+    """Return a line that says what runs and what is not configured."""
     absent = [*not_configured(), *([] if is_configured() else ["replies (OUTBOX_QUEUE_URL)"])]
     return f"Running: {', '.join(running)}." + (f" Not configured: {', '.join(absent)}." if absent else "")

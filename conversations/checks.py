@@ -38,7 +38,7 @@ def check_routing(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_replies(app_configs: Any, **_: Any) -> Messages:
-    """Refuse settings with which replies would go nowhere."""
+    """Refuse reply settings with unknown providers, missing or non-FIFO queues, or values out of range."""
     for channel, name in settings.REPLY_PROVIDERS.items():
         if channel not in LONGEST or name not in NAMES:
             yield StartRefusal(
@@ -74,7 +74,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
 
 @checks.register(SAFETY)
 def check_notifications(app_configs: Any, **_: Any) -> Messages:
-    """Refuse an invalid console URL or sender address of notifications."""
+    """Refuse an invalid CONSOLE_URL or NOTIFICATIONS_FROM_EMAIL."""
     if settings.CONSOLE_URL and not is_web_address(settings.CONSOLE_URL):
         yield StartRefusal(
             "CONSOLE_URL must be the console's address.",

@@ -26,7 +26,7 @@ from conversations.reading import is_gone, text_of
 
 PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
-# Pages read of the registry, with some 7,000 companies each.
+# Maximum pages read of the registry, with some 7,000 companies each.
 REGISTRY_READS = 4
 # How long people whose scope names a company may see its old name.
 CACHED_SECONDS = 30

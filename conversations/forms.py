@@ -151,7 +151,7 @@ class RecipientLookup(ConversationLookupForm):
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
 
     def find(self, staff: Staff) -> LookupFinding:
-        """Call `find_recipient`, with country codes for a national number."""
+        """Find the recipient's conversations, trying country codes for a national number."""
         typed = self.cleaned_data["recipient"]
         return find_recipient(typed, staff, country_codes(staff) if is_national(typed) else ())
 
@@ -166,7 +166,7 @@ class RepliesLookup(ConversationLookupForm):
     recipient = _identifier("Recipient's phone number or email")
 
     def find(self, staff: Staff) -> LookupFinding:
-        """Call `find_replies`."""
+        """Find the conversations between our number or address and the recipient."""
         terms = self.cleaned_data
         return find_replies(terms["channel"], terms["ours"], terms["recipient"], staff)
 
@@ -178,7 +178,7 @@ class IdLookup(ConversationLookupForm):
     conversation_id = KeyField(label="Conversation id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> LookupFinding:
-        """Call `find_by_id`."""
+        """Find the conversations with the id."""
         return find_by_id(self.cleaned_data["conversation_id"], staff)
 
 

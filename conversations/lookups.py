@@ -163,7 +163,8 @@ def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Looku
 def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
     """Find conversations by id: in the id index, or else in the company and project that the id begins with.
 
-    Also finds an id without its recipient, and the request part alone, among the newest conversations of each company.
+    Also finds an id without its recipient, and the request part alone, which is searched among the newest conversations
+    of each company.
     """
     wanted = conversation_id.strip()
     keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""

@@ -315,8 +315,10 @@ def poll_seconds(hand_off: HandOff, staff: Staff) -> int:
 
 
 def since_of(item: Conversation, hand_off: HandOff, replies: str = "") -> str:
-    """Return the state that a page knows, as digests: the hand-off, the item's last change, and `replies` (the statuses
-    of `replies_known`), with a mark if messages are stored apart from the item."""
+    """Return digests of what a page knows: the hand-off, the item's last change, and `replies` (see `replies_known`).
+
+    A mark between them says whether messages are stored apart from the item.
+    """
     digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
     known = keyed_digest(replies)[:16] if replies else ""
     return "-".join([*digests, APART if item.hand_off_messages_apart else "", known])

@@ -92,7 +92,7 @@ def _of_person(
 
 
 def _found(context: dict[str, Any], staff: Staff) -> ListToExport:
-    """Return the current results of a look-up. Raises `NotFound` if there are none."""
+    """Return the current results of a look-up as a list. Raises `NotFound` if there are none."""
     form = bound_lookup(context)
     found = form.find(staff).rows if form else ()
     if form is None or not found:

@@ -61,7 +61,7 @@ def resolution_of(action_id: str, previous: str, last_action: str | None, links:
         return Resolution.UNKNOWN
     if last_action == previous:
         return Resolution.OPEN
-    # Proof of a refusal: the chain leads from the last action to what this action saw, without this action.
+    # Proof of a refusal: the chain leads from the last action to what this action saw, without passing through it.
     visited = set()
     while last_action != previous:
         if last_action in visited or last_action not in links:

@@ -174,7 +174,7 @@ def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> Qu
 
 
 def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
-    """Return whether a row is on the wanted side of the place, or of the same instant, where `wants` compares marks."""
+    """Return whether a row is on the wanted side of the place, or of its instant, where `wants` compares the marks."""
     if parameters.place is None:
         return True
     at = entry.order[0]

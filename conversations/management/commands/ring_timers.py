@@ -10,7 +10,7 @@ from conversations.work import running
 
 
 class Command(ConsoleCommand):
-    """Ring timers until a signal. Of several processes, one works and the others stand by."""
+    """Ring the timers until a signal. Of several processes, one works and the others stand by."""
 
     help = (
         "Find conversations that are stuck, unanswered or overdue, and put those that their holder forgot back in the "

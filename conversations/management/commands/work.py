@@ -11,8 +11,11 @@ logger = logging.getLogger(__name__)
 
 
 class Command(ConsoleCommand):
-    """Run all background work. Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`,
-    `send_replies`, `send_notifications`, `insight`, `reconcile`."""
+    """Run all background work.
+
+    Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`, `send_notifications`,
+    `insight`, `reconcile`.
+    """
 
     help = (
         "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies, "

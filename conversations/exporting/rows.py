@@ -19,7 +19,7 @@ class ConversationRow:
     """The columns, in order. Texts are masked for the person who exports; times are ISO 8601 in UTC, "" for none.
 
     `waiting_since` is when a human was requested, or when a conversation with the AI began to need attention;
-    `wait_minutes` is the time since then. `needs_attention` and `group` are only set for the queue.
+    `wait_minutes` is the time from then to the export. `needs_attention` and `group` are only set for the queue.
     """
 
     customer: str

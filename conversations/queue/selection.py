@@ -44,7 +44,7 @@ from conversations.queue.pages import ATTENTION, COLLEAGUES, MINE, WAITING
 from conversations.reading import is_gone, summary_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
-# Twice the rows of a page.
+# Maximum selected conversations, twice the rows of a page.
 MOST = 50
 
 

@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 class Command(ConsoleCommand):
     """Run all background work.
 
-    Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`, `send_notifications`,
-    `insight`, `reconcile`.
+    Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`,
+    `send_notifications`, `insight`, `reconcile`.
     """
 
     help = (

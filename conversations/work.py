@@ -178,7 +178,7 @@ def walkers(**options: Any) -> dict[str, LeasedWorker]:
 
 
 class WorkFailed(Exception):
-    """Raised if scheduled work still failed when its time was up; the log says why."""
+    """Raised if the last try of scheduled work failed; the log says why."""
 
 
 # The work that a schedule runs if Lambdas handle the streams and queues, by its name in the event.

@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 
 
 @contextmanager
-def fresh_version(context: dict[str, Any], read: Callable[[], int]) -> Iterator[None]:
+def refresh_version_on_conflict(context: dict[str, Any], read: Callable[[], int]) -> Iterator[None]:
     """Update `context["version"]` on a `Conflict`, so that the form can be sent again; re-raise the error.
 
     `read` returns the current version.
@@ -29,7 +29,7 @@ def fresh_version(context: dict[str, Any], read: Callable[[], int]) -> Iterator[
         raise
 
 
-def form_on(page: str, *arguments: str) -> Callable[[View], View]:
+def post_only_form(page: str, *arguments: str) -> Callable[[View], View]:
     """Accept only POST of the form shown on the route `page`, whose `arguments` are taken from the view's own.
 
     A GET of the form's own address (typed after a conflict, or by "back") redirects to that page and changes nothing.

@@ -11,7 +11,7 @@ class ConsoleConfig(AppConfig):
     def ready(self) -> None:
         """Register the system checks, the search finders, and the trail's check for ids in use."""
         from console import checks  # noqa: F401 importing registers them
-        from console.audit.queries import exists as is_in_trail
+        from console.audit.queries import company_has_entries as is_in_trail
         from console.audit.search import FINDER as EVENTS
         from console.search import finders
         from console.staff import known_companies

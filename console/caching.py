@@ -45,19 +45,19 @@ def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T
     return decorate
 
 
-def known(function: Cached[T], *asked: Hashable) -> T | None:
+def cached_result(function: Cached[T], *asked: Hashable) -> T | None:
     """Return the cached result, or None; never call the function."""
     with function.cache_lock:
         return cast("T | None", function.cache.get(function.cache_key(*asked)))
 
 
-def forget(function: Cached[Any], *asked: Hashable) -> None:
+def invalidate(function: Cached[Any], *asked: Hashable) -> None:
     """Drop one cached result, because this worker has just changed its source."""
     with function.cache_lock:
         function.cache.pop(function.cache_key(*asked), None)
 
 
-def forget_everything() -> None:
+def invalidate_all() -> None:
     """Drop every cached result; for tests, which each have their own database."""
     for each in _all:
         each.cache_clear()

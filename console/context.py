@@ -66,20 +66,20 @@ class NavSection:
 
 
 # Sections that apps register, by label; they follow the section named by _BROUGHT_AFTER.
-_brought: dict[str, NavSection] = {}
-_BROUGHT_AFTER = "conversations"
+_registered_sections: dict[str, NavSection] = {}
+_REGISTERED_AFTER = "conversations"
 
 
 def register_section(
     label: str, icon: str, permission: Permission, address: Callable[[], str], *, for_everything: bool
 ) -> None:
     """Add a section for roles with the permission; with `for_everything`, only for people whose scope is all."""
-    _brought[label] = NavSection(label, icon, permission, address, for_everything)
+    _registered_sections[label] = NavSection(label, icon, permission, address, for_everything)
 
 
 def unregister_section(label: str) -> None:
     """Remove a registered section."""
-    del _brought[label]
+    del _registered_sections[label]
 
 
 # The route that counts the conversations waiting in a section, by the section's name.
@@ -160,5 +160,5 @@ def _sections() -> Iterator[tuple[str, NavSection]]:
     """Yield every section in order, with the name of its route ("" for a registered one)."""
     for name, label, icon, permission in SECTIONS:
         yield name, NavSection(label, icon, permission, partial(address_of, name))
-        if name == _BROUGHT_AFTER:
-            yield from (("", section) for section in _brought.values())
+        if name == _REGISTERED_AFTER:
+            yield from (("", section) for section in _registered_sections.values())

@@ -33,7 +33,7 @@ class StrictEnv(environ.FileAwareEnv):
             return "" if is_required else default
         if raw is None:
             return default
-        if wrong := "must be set" if is_required and not raw else _what_is_wrong(raw, cast):
+        if wrong := "must be set" if is_required and not raw else _validation_error(raw, cast):
             self.unreadable[var] = wrong
             return "" if is_required else default
         return float(raw) if cast is float else self.parse_value(raw, cast)
@@ -64,7 +64,7 @@ class StrictEnv(environ.FileAwareEnv):
         return default
 
 
-def _what_is_wrong(raw: str, cast: Any) -> str:
+def _validation_error(raw: str, cast: Any) -> str:
     if cast is bool and raw.strip().lower() not in (*environ.Env.BOOLEAN_TRUE_STRINGS, *_FALSE):
         return "must be true or false"
     if cast in (int, float):

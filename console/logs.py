@@ -65,7 +65,7 @@ class RedactingFormatter(logging.Formatter):
         try:
             return super().format(record)
         except Exception as error:
-            safe = _told_apart(record, error)
+            safe = _unformatted_record(record, error)
             line = f"{self.formatTime(safe)} {safe.levelname} {safe.name} {safe.msg}"
             return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
@@ -90,7 +90,7 @@ class RedactingJsonFormatter(JsonFormatter):
             try:
                 record.getMessage()
             except Exception as error:
-                record = _told_apart(record, error)
+                record = _unformatted_record(record, error)
             return super().format(record)
         except Exception as error:
             said = {"level": record.levelname, "logger": record.name, "message": _not_redacted(record, error)}
@@ -145,7 +145,7 @@ def _masked(value: Any) -> Any:
     return without_secrets(value) if isinstance(value, str) else value
 
 
-def _told_apart(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
+def _unformatted_record(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
     """Return a record with message and arguments side by side, for one whose message cannot be formatted."""
     safe = logging.makeLogRecord(record.__dict__)
     args = record.args if isinstance(record.args, tuple) else (record.args,)
@@ -168,7 +168,7 @@ def _count(record: logging.LogRecord, *, is_masked: bool = False) -> None:
         instrumentation.LOG_REDACTIONS.inc()
 
 
-class FailuresByRoute(logging.Filter):
+class ServerErrorFilter(logging.Filter):
     """Passes Django's records of 5xx responses only if they have an exception, with the route instead of the URL.
 
     A URL may name a person or a company. The other records repeat what the line of the request says.
@@ -184,7 +184,7 @@ class FailuresByRoute(logging.Filter):
         return True
 
 
-class AFewAMinute(logging.Filter):
+class RateLimitFilter(logging.Filter):
     """Passes a few records a minute per logger, each as one line without traceback, and as a warning at most.
 
     Anybody on the network can cause these, so they must not fill the log, forge lines or raise an alarm. The next line

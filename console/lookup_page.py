@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from console.access import StaffRequest
 from console.errors import NotFound
 from console.forms import LookupForm, bind_lookup
-from console.personal_searches import has_reason, on_record, personal_in
+from console.personal_searches import has_reason, personal_in, record_search
 
 F = TypeVar("F", bound=LookupForm)
 
@@ -42,5 +42,5 @@ def answer_lookup(
         except NotFound as nothing:
             return nothing
 
-    where = on_record(typed, form, staff, found, lambda led: int(isinstance(led, str))) if typed else found()
+    where = record_search(typed, form, staff, found, lambda led: int(isinstance(led, str))) if typed else found()
     return redirect(where) if isinstance(where, str) else show(form, nothing=where)

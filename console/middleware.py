@@ -100,7 +100,7 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
     if not request_log.isEnabledFor(logging.INFO):
         return
     staff = getattr(request, "staff", None)
-    told: dict[str, Any] = {
+    log_fields: dict[str, Any] = {
         "method": method if method in instrumentation.METHODS else "OTHER",
         "route": route,
         "role": staff.role.value if staff is not None else "",
@@ -115,8 +115,8 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
         "htmx": bool(getattr(request, "htmx", False)),
         "poll": POLL_HEADER in request.headers,
     }
-    said = (told["method"], route, status, told["ms"], len(calls))
-    request_log.info("%s %s %d in %s ms, %d calls of DynamoDB", *said, extra=told | {NOTHING_TO_MASK: True})
+    said = (log_fields["method"], route, status, log_fields["ms"], len(calls))
+    request_log.info("%s %s %d in %s ms, %d calls of DynamoDB", *said, extra=log_fields | {NOTHING_TO_MASK: True})
 
 
 def probes(get_response: GetResponse) -> GetResponse:
@@ -244,7 +244,7 @@ class StaffMiddleware:
             cast(StaffRequest, request).staff = staff
             timezone.activate(_zone(staff))
             if staff.must_add_second_factor and not getattr(view, "sets_up_second_factor", False):
-                return _lead_to_set_up(request)
+                return _redirect_to_second_factor(request)
             if permissions and not any(staff.can(permission) for permission in permissions):
                 _note_denial(request, staff)
                 raise Forbidden
@@ -283,11 +283,11 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     htmx: Any = getattr(request, "htmx", None)
     if htmx:
         response = HttpResponse(status=HTTPStatus.UNAUTHORIZED)
-        response.headers["HX-Redirect"] = sign_in_url(request, _path_of_ours(request, htmx.current_url or ""))
+        response.headers["HX-Redirect"] = sign_in_url(request, _own_path(request, htmx.current_url or ""))
     elif request.method in ("GET", "HEAD"):
         response = HttpResponseRedirect(sign_in_url(request, request.get_full_path()))
     else:
-        url = sign_in_url(request, _path_of_ours(request, request.headers.get("Referer", "")))
+        url = sign_in_url(request, _own_path(request, request.headers.get("Referer", "")))
         response = render(request, "staff/signed_out.html", {"sign_in_url": url}, status=HTTPStatus.UNAUTHORIZED)
     # A poll may be answered after the browser got the cookie of a new session: keep that cookie.
     if settings.SESSION_COOKIE_NAME in request.COOKIES and POLL_HEADER not in request.headers:
@@ -295,7 +295,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
+def _redirect_to_second_factor(request: HttpRequest) -> HttpResponseBase:
     """Redirect to the page that sets up the required second factor."""
     if getattr(request, "htmx", None):
         response = HttpResponse(status=HTTPStatus.FORBIDDEN)
@@ -310,7 +310,7 @@ def sign_in_url(request: HttpRequest, destination: str) -> str:
     return reverse("sign-in") + (f"?{urlencode({'next': path})}" if path else "")
 
 
-def _path_of_ours(request: HttpRequest, url: str) -> str:
+def _own_path(request: HttpRequest, url: str) -> str:
     """Return the path and query of a URL from a header, or "" if it is not this console's; the header may be junk."""
     own = f"{request.scheme}://{request.get_host()}"
     return url.removeprefix(own) if url.startswith(f"{own}/") else ""

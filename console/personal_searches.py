@@ -21,7 +21,7 @@ from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import keyed_pseudonym
 from console.search.finders import with_codes
-from console.search.meanings import MeaningKind, recognise, tidied
+from console.search.meanings import MeaningKind, normalized_text, recognise
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted, staff_trail
@@ -39,7 +39,7 @@ def is_personal(typed: str) -> bool:
     return any(meaning.kind in _PERSONAL for meaning in recognise(typed)) or redact(typed) != typed
 
 
-def must_say_why(typed: str, staff: Staff) -> bool:
+def needs_reason(typed: str, staff: Staff) -> bool:
     """Return whether this person must give a reason before searching for this text."""
     return not staff.can(Permission.PII_REVEAL) and is_personal(typed)
 
@@ -62,7 +62,7 @@ def has_reason(form: forms.Form) -> bool:
     return False
 
 
-def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T], hits: Callable[[T], int]) -> T:
+def record_search(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T], hits: Callable[[T], int]) -> T:
     """Run `search`, record that this person looked for `typed` with the form's reason, and return the result.
 
     Raises `TooManyAttempts` before anything is read, `NoTrail`, the errors of `search`, and the store's errors; it
@@ -95,7 +95,7 @@ def pseudonym_of(typed: str) -> str:
             return keyed_pseudonym(f"+{digits.removeprefix('00')}")
         if meaning.kind is MeaningKind.EMAIL:
             return keyed_pseudonym(meaning.value.lower())
-    return keyed_pseudonym(tidied(typed))
+    return keyed_pseudonym(normalized_text(typed))
 
 
 def _pseudonyms_of(typed: str, staff: Staff) -> tuple[str, ...]:

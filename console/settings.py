@@ -305,8 +305,8 @@ LOGGING = {
         "security": {"class": "logging.StreamHandler", "formatter": _FORMATTER, "filters": ["a few a minute"]},
     },
     "filters": {
-        "a few a minute": {"()": "console.logs.AFewAMinute"},
-        "failures by route": {"()": "console.logs.FailuresByRoute"},
+        "a few a minute": {"()": "console.logs.RateLimitFilter"},
+        "failures by route": {"()": "console.logs.ServerErrorFilter"},
     },
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO", choices=LOG_LEVELS)},
     "loggers": {

@@ -41,7 +41,7 @@ class _Builder:
         self.left -= 1
         if isinstance(value, dict):
             if depth >= MAX_DEPTH and value:
-                return Node(key, "string", f"object, {len(value)}: {tail(value)}")
+                return Node(key, "string", f"object, {len(value)}: {flatten_to_line(value)}")
             return Node(
                 key,
                 "object",
@@ -49,7 +49,7 @@ class _Builder:
             )
         if isinstance(value, list | tuple | set | frozenset):
             if depth >= MAX_DEPTH and value:
-                return Node(key, "string", f"list, {len(value)}: {tail(value)}")
+                return Node(key, "string", f"list, {len(value)}: {flatten_to_line(value)}")
             return Node(key, "list", children=self._children([(None, each) for each in value], depth))
         return Node(key, kind_of(value), text_of(value))
 
@@ -86,7 +86,7 @@ def text_of(value: Any) -> str:
         return "a number too long to show"
 
 
-def tail(value: Any) -> str:
+def flatten_to_line(value: Any) -> str:
     """Return the content below the shown depth as one short line; read only as much as it shows."""
     parts: list[str] = []
     room = MAX_TAIL
@@ -114,10 +114,10 @@ def well_formed(value: Any, depth: int = 0) -> Any:
         return clean(value)
     if isinstance(value, dict):
         if depth >= 64:
-            return tail(value)
+            return flatten_to_line(value)
         return {clean(str(name)): well_formed(each, depth + 1) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return tail(value) if depth >= 64 else [well_formed(each, depth + 1) for each in value]
+        return flatten_to_line(value) if depth >= 64 else [well_formed(each, depth + 1) for each in value]
     return value
 
 
@@ -217,7 +217,7 @@ def per_cent(share: Decimal) -> str:
     return f"{round(float(share) * 100, 1):g} %"
 
 
-def shown_message(message_id: str) -> str:
+def format_message_id(message_id: str) -> str:
     """Return a message's id without personal data.
 
     An id that is masked completely gets a keyed pseudonym, so that its events can be told from others.

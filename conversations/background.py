@@ -18,7 +18,7 @@ from console.trees import Fact
 from conversations.attention.looking import TIMERS
 from conversations.handoff.stored import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat, stale_after
-from conversations.indexer.lease import LAMBDA, STREAM, notes_of
+from conversations.indexer.lease import LAMBDA, STREAM, read_heartbeats
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
@@ -87,7 +87,7 @@ def _notes() -> dict[str, dict[str, Any]]:
     """Return the notes of each part by name, empty for a part that never ran."""
     names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, *WALKS)
     try:
-        return notes_of(names)
+        return read_heartbeats(names)
     except TableMissing:
         return {name: {} for name in names}
 

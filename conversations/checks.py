@@ -12,7 +12,7 @@ from console.checks import is_web_address
 from console.startup import SAFETY, StartRefusal
 from conversations.handoff.stored import HELD, OFF, WAITING, has_inbound_source
 from conversations.insight.prices import problems_of_prices
-from conversations.replying import LONGEST
+from conversations.replying import MAX_CHARACTERS
 from conversations.sending.providers.choice import NAMES, OUTBOX_ONLY
 
 Messages = Iterable[checks.CheckMessage]
@@ -40,10 +40,10 @@ def check_routing(app_configs: Any, **_: Any) -> Messages:
 def check_replies(app_configs: Any, **_: Any) -> Messages:
     """Refuse reply settings with unknown providers, missing or non-FIFO queues, or values out of range."""
     for channel, name in settings.REPLY_PROVIDERS.items():
-        if channel not in LONGEST or name not in NAMES:
+        if channel not in MAX_CHARACTERS or name not in NAMES:
             yield StartRefusal(
                 f"REPLY_PROVIDERS names {channel}:{name}.",
-                hint=f"Channels are {', '.join(LONGEST)}; providers are {', '.join(NAMES)}.",
+                hint=f"Channels are {', '.join(MAX_CHARACTERS)}; providers are {', '.join(NAMES)}.",
                 id="conversations.E003",
             )
     if OUTBOX_ONLY in settings.REPLY_PROVIDERS.values() and settings.OUTBOX_QUEUE_URL:

@@ -178,7 +178,7 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
         if len(found) == limit:
             return Projects(tuple(found), more=True)
         last = item.project_id
-        living = _living(company_id, item)
+        living = _first_unexpired(company_id, item)
         if living is not None:
             found.append(Project(last, text_of(living.plain("project_name"), 120) or last))
     return Projects(tuple(found), more=True)
@@ -216,7 +216,7 @@ def _first_of_next_project(company_id: str, last: str | None) -> Conversation | 
     return found[0] if found else None
 
 
-def _living(company_id: str, first: Conversation) -> Conversation | None:
+def _first_unexpired(company_id: str, first: Conversation) -> Conversation | None:
     now = clock.now()
     if not is_gone(first, now):
         return first
@@ -307,7 +307,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
 
 
 @cached_for(NOTED_SECONDS, entries=10_000)
-def note(sighting: Sighting) -> bool:
+def note_sighting(sighting: Sighting) -> bool:
     """Call `register` at most once every `NOTED_SECONDS` for each company. Raises the store's errors."""
     return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
 
@@ -323,4 +323,4 @@ def note_company_of(stored: dict[str, dict[str, Any]]) -> None:
     now = clock.now()
     created = clock.parse_instant(plain(stored["created_at"])) if "created_at" in stored else None
     name = text_of(stored.get("company_name", {}).get("S"), 120)
-    note(Sighting(company_id, name, clock.to_iso(min(created or now, now))))
+    note_sighting(Sighting(company_id, name, clock.to_iso(min(created or now, now))))

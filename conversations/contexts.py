@@ -13,9 +13,9 @@ from console.refs import unseal
 from console.templatetags.components import zone_of
 from conversations.companies import companies_for
 from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
-from conversations.queries import ConversationList, load_row, of_company, of_recipient, of_reply, step
+from conversations.queries import ConversationList, load_row, neighbour_of, of_company, of_recipient, of_reply
 from conversations.queue.form import QueueForm
-from conversations.queue.reading import beside
+from conversations.queue.reading import neighbour_in_tab
 from conversations.reading import CHANNELS
 from conversations.records import ConversationSummary
 
@@ -76,7 +76,7 @@ def neighbour(
             form = bound_lookup(context)
             return _beside(form.find(staff).rows, reference, back=back) if form else None
     listed = list_of(context, staff)
-    return step(listed, load_row(reference, staff), back=back) if listed else None
+    return neighbour_of(listed, load_row(reference, staff), back=back) if listed else None
 
 
 def _beside_in_queue(
@@ -91,7 +91,7 @@ def _beside_in_queue(
         row = load_row(reference, staff)
     except NotFound:
         row = None
-    found = beside(form.chosen_tab, companies, staff.username, form.filters(), row, back=back)
+    found = neighbour_in_tab(form.chosen_tab, companies, staff.username, form.filters(), row, back=back)
     return found.summary if found else None
 
 

@@ -12,12 +12,12 @@ from console import clock
 from console.redaction import mask_identifier, redact, redact_value, without_names
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
-from console.trees import Fact, Node, clean, instant_fact, tail, text_of, tree_of, well_formed
+from console.trees import Fact, Node, clean, flatten_to_line, instant_fact, text_of, tree_of, well_formed
 from conversations.handoff.stored import is_set_by_console
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
-from conversations.records import agent_shown, family_now
+from conversations.records import agent_shown, current_family
 
 # Maximum number of project values that get a line of their own.
 MAX_PLAIN = 40
@@ -90,7 +90,7 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
 def _family(item: Conversation) -> str:
     """Return the status family in parentheses; "" if the status already says it, or its family is unknown."""
     status = item.plain("conversation_status")
-    family = family_now(status, clock.parse_instant(item.plain("updated_at")), clock.now())
+    family = current_family(status, clock.parse_instant(item.plain("updated_at")), clock.now())
     return "" if family is None or family.label in words(str(status)) else f"({family.label})"
 
 
@@ -227,7 +227,7 @@ def _keys(item: Conversation) -> tuple[Fact, ...]:
     )
 
 
-def protected(value: Any) -> Any:
+def redact_and_mask(value: Any) -> Any:
     """Mask credentials and personal data in any plain value."""
     return redact_value(mask_credentials(well_formed(value)))
 
@@ -242,7 +242,7 @@ def unknown_names(item: ForeignModel) -> tuple[str, ...]:
 def unknown_tree(item: ForeignModel) -> Node | None:
     """Return a tree of the attributes that are not in the schema, redacted for everybody; None if there are none."""
     unknown = item.unknown()
-    return tree_of(protected(unknown)) if unknown else None
+    return tree_of(redact_and_mask(unknown)) if unknown else None
 
 
 def value_of(item: Conversation, name: str) -> str:
@@ -257,7 +257,7 @@ def _guarded(item: Conversation, name: str, *, raw: bool = False) -> Any:
     if raw:
         shown = mask_credentials(well_formed({name: value}))
     else:
-        shown = protected({name: value})
+        shown = redact_and_mask({name: value})
         if name not in ("company_name", "project_name"):
             shown = without_names(shown, names_of(item))
     return next(iter(shown.values()), "") if isinstance(shown, dict) else ""
@@ -290,7 +290,9 @@ def _texts(item: Conversation, name: str) -> tuple[str, ...]:
     value = item.plain(name)
     values = value if isinstance(value, list) else [] if value in (None, "") else [value]
     shown = mask_credentials(well_formed(values))[:50]
-    return tuple(redact(tail(each) if isinstance(each, dict | list) else text_of(each))[:200] for each in shown)
+    return tuple(
+        redact(flatten_to_line(each) if isinstance(each, dict | list) else text_of(each))[:200] for each in shown
+    )
 
 
 def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[str, Node], ...]:

@@ -20,7 +20,7 @@ from conversations.companies import all_companies
 from conversations.handoff.actions import HandOffAction
 from conversations.handoff.stored import has_inbound_source, has_stage
 from conversations.indexer.health import stale_after
-from conversations.indexer.lease import INDEXER, LAMBDA, notes_of
+from conversations.indexer.lease import INDEXER, LAMBDA, read_heartbeats
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import DELIVERED, oldest_due
 from conversations.notifications.deliveries import FAILED as NOT_DELIVERED
@@ -79,10 +79,10 @@ SQS = StateGauge(
 
 def register() -> None:
     """Register the sources, once at start-up."""
-    instrumentation.begin(instrumentation.LOST_RACES, HandOffAction)
-    instrumentation.begin(instrumentation.MESSAGES, (*Handled, FAILED))
-    instrumentation.begin(instrumentation.REPLIES, ReplyState)
-    instrumentation.begin(instrumentation.NOTIFICATIONS, (DELIVERED, NOT_DELIVERED))
+    instrumentation.initialize_labels(instrumentation.LOST_RACES, HandOffAction)
+    instrumentation.initialize_labels(instrumentation.MESSAGES, (*Handled, FAILED))
+    instrumentation.initialize_labels(instrumentation.REPLIES, ReplyState)
+    instrumentation.initialize_labels(instrumentation.NOTIFICATIONS, (DELIVERED, NOT_DELIVERED))
     state.register("queue", read_queue, (WAITING, OLDEST_WAIT, INCOMPLETE))
     state.register("work", read_work, (LAST_SEEN, ALLOWED_SILENCE, LAG))
     state.register("messages", read_messages, (NOT_PLACED, OVERDUE))
@@ -135,7 +135,7 @@ def read_work() -> Iterator[Reading]:
         ("reconcile", RECONCILE, RECONCILE_EVERY),
         ("insight", INSIGHT, INSIGHT_EVERY),
     ]
-    notes = notes_of([*(name for _, name in beating), *(name for _, name, _ in recurring)])
+    notes = read_heartbeats([*(name for _, name in beating), *(name for _, name, _ in recurring)])
     for worker, name in beating:
         noted = notes[name]
         # A Lambda only runs when there is work, so its silence means nothing.

@@ -78,9 +78,9 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
         raise Invalid(f"A company has up to {MOST} groups.")
     group_id = group.id if group else _new_id(name, others)
     values = {"name": name, "members": named}
-    told = _told(company_id, name, {"members": len(named)}, staff)
+    entry = _trail_entry(company_id, name, {"members": len(named)}, staff)
     with _conflicts(company_id):
-        put_version(_partition(company_id), group_id, values, group.version if group else 0, told)
+        put_version(_partition(company_id), group_id, values, group.version if group else 0, entry)
 
 
 def _new_id(name: str, others: Sequence[Group]) -> str:
@@ -97,12 +97,12 @@ def _digest(text: str) -> str:
 def delete(company_id: str, group: Group, staff: Staff) -> None:
     """Delete a group and record it; conversations that wait for it wait for everybody. Raises as `save` does."""
     check_lead(company_id, staff)
-    told = _told(company_id, group.name, {"deleted": True}, staff)
+    entry = _trail_entry(company_id, group.name, {"deleted": True}, staff)
     with _conflicts(company_id):
-        delete_version(_partition(company_id), group.id, group.version, told)
+        delete_version(_partition(company_id), group.id, group.version, entry)
 
 
-def _told(company_id: str, name: str, more: dict[str, Any], staff: Staff) -> TrailEntry:
+def _trail_entry(company_id: str, name: str, more: dict[str, Any], staff: Staff) -> TrailEntry:
     return TrailEntry(SYSTEM_TRAIL, Action.GROUP_CHANGED, Actor.of(staff), company_id, payload={"group": name} | more)
 
 
@@ -115,7 +115,7 @@ def _conflicts(company_id: str) -> Iterator[None]:
         raise Conflict(
             "Somebody else has just changed this group, or added one with this name. Save again to replace theirs."
         ) from refused
-    caching.forget(_groups, company_id)
+    caching.invalidate(_groups, company_id)
 
 
 def _partition(company_id: str) -> str:

@@ -12,7 +12,7 @@ from console.trees import text_of
 from conversations.attention.causes import Cause, causes_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.handoff.actions import GIVES
-from conversations.handoff.stored import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
+from conversations.handoff.stored import ROUTING_BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
@@ -280,7 +280,7 @@ _OF_PANEL = (
     "recipient_email",
     *MARKS,
     SWITCH,
-    BEFORE,
+    ROUTING_BEFORE,
 )
 APART = "apart"
 # How often an open page polls for updates. The holder's polls more often, because customers write to them. Each poll

@@ -2,8 +2,8 @@
 
 Every open page reports with its poll to the console's own table: `pk = PRESENCE#{digest}`, `sk` a username, which
 expires soon after. The trail records none of it: it says where people are, not what they do. When somebody opens a
-conversation that they hold, the time is stored under `SEEN#{username}` for `KEPT`; the conversation is not changed. A
-failure loses the line or the mark, never the page.
+conversation that they hold, the time is stored under `SEEN#{username}` for `SEEN_RETENTION`; the conversation is not
+changed. A failure loses the line or the mark, never the page.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ def token_for(reference: str, company_id: str, staff: Staff) -> str:
     return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST], company_id])
 
 
-def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
+def report_presence(token: str, staff: Staff, *, writes: bool) -> list[Present]:
     """Note that a person has a conversation open, and return who else has, those answering first. One write, one Query.
 
     Return [] for another person's token, for one whose company is no longer in scope, and after a failure.
@@ -69,13 +69,13 @@ def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
     return sorted(filter(None, found), key=lambda each: (not each.writes, each.name.casefold()))
 
 
-def words_of(present: list[Present]) -> str:
+def describe_presence(present: list[Present]) -> str:
     """Say who is present: `Tom Becker is answering. Ann Lee and Mo Diaz are reading this too.`"""
     answering = _listed([each.name for each in present if each.writes])
     reading = _listed([each.name for each in present if not each.writes])
-    told = [f"{names} {verb} answering." for names, verb in [answering] if names]
-    told += [f"{names} {verb} reading this too." for names, verb in [reading] if names]
-    return " ".join(told)
+    sentences = [f"{names} {verb} answering." for names, verb in [answering] if names]
+    sentences += [f"{names} {verb} reading this too." for names, verb in [reading] if names]
+    return " ".join(sentences)
 
 
 def _listed(names: list[str]) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def _present(item: dict[str, object], now: datetime) -> Present | None:
 
 # --- What is new ------------------------------------------------------------------------------------------------------
 
-KEPT = timedelta(days=30)
+SEEN_RETENTION = timedelta(days=30)
 _MESSAGES = ("primary_channel", "conversation_id", "messages")
 
 
@@ -124,7 +124,7 @@ def note_seen(username: str, reference: str) -> None:
                 "pk": {"S": f"SEEN#{username}"},
                 "sk": {"S": _digest_of(reference)},
                 "seen_at": {"S": clock.to_iso(now)},
-                "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
+                "expires_at": {"N": str(clock.to_epoch(now + SEEN_RETENTION))},
             },
         )
     except ConsoleError as error:

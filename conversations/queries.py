@@ -39,7 +39,7 @@ from conversations.records import (
     Family,
     HandOffState,
     Page,
-    family_now,
+    current_family,
     is_processing,
 )
 
@@ -78,7 +78,7 @@ def family_shown(summary: ConversationSummary) -> Family | None:
 def _family(status: Any, updated_at: datetime | None, company_id: str, project_id: str) -> Family | None:
     """Return the current family. When processing counts as stuck depends on the company's service levels."""
     levels = levels_of(company_id, project_id) if is_processing(status) else DEFAULTS
-    return family_now(status, updated_at, clock.now(), levels.stuck_after)
+    return current_family(status, updated_at, clock.now(), levels.stuck_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
     )
 
 
-def any_of(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
+def first_visible_row(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
     """Return one row of a list, or None if this person sees none within the read budget."""
     read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
@@ -290,7 +290,7 @@ def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Co
     return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
-def step(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
+def neighbour_of(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
     """Return the row after (or before) an item of a list; None at the end. One small Query, a few with filters."""
     found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
     return None if found is None else summary_of(found)

@@ -312,7 +312,7 @@ def family_of(status: Any) -> Family | None:
     return found or next((family for family, prefix in PREFIXES.items() if lowered.startswith(prefix)), None)
 
 
-def is_given_up(status: Any, found: str) -> bool:
+def is_abandoned(status: Any, found: str) -> bool:
     """Return whether no service works on a conversation any more. `found`: why it needs attention, "" if it does not.
 
     A processing or retrying conversation was only given up if it was found stuck.
@@ -331,7 +331,7 @@ def is_processing(status: Any) -> bool:
     return isinstance(status, str) and _PROCESSING in status.lower()
 
 
-def family_now(
+def current_family(
     status: Any, updated_at: datetime | None, now: datetime, stuck_after: timedelta = STUCK_AFTER
 ) -> Family | None:
     """Return the family at a time; processing counts as stuck after `stuck_after`."""

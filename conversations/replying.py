@@ -23,7 +23,7 @@ from conversations.records import HandOffState
 WINDOW = timedelta(hours=24)
 WHATSAPP = "whatsapp"
 # Maximum characters of one message, for each channel over which replies can be sent.
-LONGEST = {WHATSAPP: 1_600, "sms": 1_600, "email": 20_000}
+MAX_CHARACTERS = {WHATSAPP: 1_600, "sms": 1_600, "email": 20_000}
 
 
 class Obstacle(StrEnum):
@@ -41,7 +41,7 @@ class Obstacle(StrEnum):
 
 
 # Obstacles that also apply to an answer from another application.
-OF_THE_CUSTOMER = (Obstacle.CHANNEL, Obstacle.CONSENT, Obstacle.WINDOW)
+CUSTOMER_OBSTACLES = (Obstacle.CHANNEL, Obstacle.CONSENT, Obstacle.WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def check_reply(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None = Non
             Obstacle.HOLDER: facts.holder not in allowed_holders,
             Obstacle.WINDOW: found[Obstacle.WINDOW] and not draft.is_template,
             Obstacle.EMPTY: not draft.text.strip(),
-            Obstacle.LENGTH: length_of(draft.text) > LONGEST.get(facts.channel, 0),
+            Obstacle.LENGTH: length_of(draft.text) > MAX_CHARACTERS.get(facts.channel, 0),
         }
     return ReplyCheck(tuple(each for each in Obstacle if found.get(each)), ends)
 
@@ -129,7 +129,7 @@ def length_of(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def words_of(obstacle: Obstacle, channel: str) -> str:
+def explain_obstacle(obstacle: Obstacle, channel: str) -> str:
     """Explain an obstacle in a sentence. `channel` is a name to show: `WhatsApp`, `SMS`, `email`."""
     match obstacle:
         case Obstacle.HOLDER:
@@ -150,7 +150,7 @@ def words_of(obstacle: Obstacle, channel: str) -> str:
         case Obstacle.EMPTY:
             return "Write a reply."
         case Obstacle.LENGTH:
-            longest = LONGEST.get(channel.lower(), 0)
+            longest = MAX_CHARACTERS.get(channel.lower(), 0)
             return (
                 f"Shorten the reply to {longest:,} characters."
                 if longest
@@ -207,14 +207,16 @@ def answer_of(item: Conversation, staff: Staff, heard_at: datetime | None, now: 
         ours=sender_of(item, channel),
         masked=identifier_for(item.primary_channel, staff),
         until=None if Obstacle.WINDOW in check.obstacles else check.until,
-        warnings=tuple(_warning(each, name, check.until, now) for each in check.obstacles if each in OF_THE_CUSTOMER),
+        warnings=tuple(
+            _warning(each, name, check.until, now) for each in check.obstacles if each in CUSTOMER_OBSTACLES
+        ),
         is_sent_here=is_configured(),
     )
 
 
 def _warning(obstacle: Obstacle, channel: str, until: datetime | None, now: datetime) -> str:
     if obstacle is not Obstacle.WINDOW:
-        return words_of(obstacle, channel)
+        return explain_obstacle(obstacle, channel)
     if until is None:
         return (
             "WhatsApp accepts free text for 24 hours after a customer writes. The console does not know when "
@@ -229,7 +231,7 @@ def channel_words(item: Conversation) -> str:
     return _CHANNEL_WORDS.get(channel_of(item)) or redact(text_of(item.plain("channel_method") or ""))[:40]
 
 
-def revealed(item: Conversation) -> Revealed:
+def reveal_recipient(item: Conversation) -> Revealed:
     """Return the number, email and name as stored, with links to write to them."""
     number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
     email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, SearchFound, SearchHit
-from console.search.meanings import MeaningKind, is_national, named_so
+from console.search.meanings import MeaningKind, is_national, matches_name
 from conversations import companies
 from conversations.lookups import LookupFinding, find_by_id, find_recipient
 from conversations.reading import conversation_url, url_of
@@ -47,7 +47,7 @@ def _company(value: str, staff: Staff) -> SearchFound:
 
 def _named(value: str, staff: Staff) -> SearchFound:
     """Find companies in scope by name, in the registry that `companies_for` caches."""
-    known = [each for each in companies.companies_for(staff) if named_so(each.name, value)]
+    known = [each for each in companies.companies_for(staff) if matches_name(each.name, value)]
     return SearchFound(
         tuple(SearchHit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS])
     )

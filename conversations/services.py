@@ -39,17 +39,17 @@ from console.trail.recording import (
     staff_trail,
 )
 from console.trees import spelled_out
-from conversations.facts import protected
+from conversations.facts import redact_and_mask
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.panel import holds
 from conversations.presence import note_seen
-from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
+from conversations.queries import ConversationFilters, first_visible_row, load_row, of_recipient
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
-from conversations.receiving.rows import MARKS, is_configured, joined, messages_of, replies_known, rows_beside
+from conversations.receiving.rows import MARKS, is_configured, joined, messages_of, replies_known, rows_only_in_messages
 from conversations.records import HandOff, agent_shown
 from conversations.replying import (
-    LONGEST,
+    MAX_CHARACTERS,
     AnswerChannel,
     Obstacle,
     ReplyFacts,
@@ -57,14 +57,14 @@ from conversations.replying import (
     answer_of,
     channel_words,
     check_reply,
-    revealed,
-    words_of,
+    explain_obstacle,
+    reveal_recipient,
 )
 from conversations.sending.outbox import obstacles_in, seal_form
 from conversations.sending.templates import CHANNEL, StoredTemplate, read_template
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
-from conversations.transcript import Story, story_of
+from conversations.transcript import HandOffHistory, story_of
 
 # The arguments of `NoTrail` where a reveal needs a trail.
 REVEALED = "Personal data can be shown", "you cannot reveal anything"
@@ -81,7 +81,7 @@ class OpenedConversation:
     item: Conversation
     stored: StoredMessages
     hand_off: HandOff
-    story: Story
+    story: HandOffHistory
     state: StatePanel
     now: datetime
     is_recorded: bool
@@ -134,7 +134,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff, raw=may_see), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
-    work.append(partial(rows_beside, item))
+    work.append(partial(rows_only_in_messages, item))
     if hand_off.agent == staff.username:
         work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
@@ -195,7 +195,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, R
     staff.require(Permission.PII_REVEAL)
     item, messages = _load(reference, staff)
     answer = answer_of(item, staff, messages_of(item, messages).last_by_customer, clock.now())
-    shown = revealed(item)
+    shown = reveal_recipient(item)
     fields = [name for name in ("number", "email", "name") if getattr(shown, name)]
     entry = _entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields})
     count_reveal(staff, entry)
@@ -216,7 +216,7 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
         whole["messages"] = plain(messages)
     if isinstance(agent := whole.get("hand_off_agent"), str):
         whole["hand_off_agent"] = agent_shown(agent)
-    shown = without_names(protected(whole), names_of(item))
+    shown = without_names(redact_and_mask(whole), names_of(item))
     text = json.dumps(shown, indent=2, ensure_ascii=False, sort_keys=True, default=str)
     return item, spelled_out(text)
 
@@ -269,7 +269,7 @@ HOUR = timedelta(hours=1)
 ALL_STORES, CONVERSATIONS = "all stores", "conversations"
 
 
-def note_look(recipient: str, staff: Staff, stores: str) -> None:
+def record_lookup(recipient: str, staff: Staff, stores: str) -> None:
     """Record that somebody looked a person up in `stores`, under a keyed pseudonym, at most once an hour.
 
     A look-up in all stores counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
@@ -295,9 +295,9 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)
     (recipient,) = unseal("recipient", reference, 1)
-    if any_of(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
+    if first_visible_row(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
         raise NotFound
-    note_look(recipient, staff, ALL_STORES)
+    record_lookup(recipient, staff, ALL_STORES)
     kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
     return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)
 
@@ -351,15 +351,17 @@ def reply_box(
         return None
     facts = ReplyFacts.of(item, heard_at)
     found, channel = obstacles_in(facts, now, None), channel_words(item)
-    if facts.channel not in LONGEST:
+    if facts.channel not in MAX_CHARACTERS:
         found = (Obstacle.LENGTH,)
-    hard = tuple(words_of(each, channel) for each in found if each is not Obstacle.WINDOW)
+    hard = tuple(explain_obstacle(each, channel) for each in found if each is not Obstacle.WINDOW)
     is_closed = Obstacle.WINDOW in found
-    warnings = [words_of(Obstacle.CONSENT, channel)] if not facts.has_consent and Obstacle.CONSENT not in found else []
+    warnings = (
+        [explain_obstacle(Obstacle.CONSENT, channel)] if not facts.has_consent and Obstacle.CONSENT not in found else []
+    )
     return ReplyBox(
         token=seal_form(item.primary_channel, item.conversation_id, staff),
         channel=channel,
-        limit=LONGEST.get(facts.channel, 0),
+        limit=MAX_CHARACTERS.get(facts.channel, 0),
         counts_parts=facts.channel == "sms",
         until=None if is_closed else check_reply(facts, now).until,
         obstacles=hard,

@@ -24,7 +24,7 @@ from conversations.attention.causes import answer_in
 from conversations.attention.levels import levels_of
 from conversations.companies import Company
 from conversations.handoff.stored import held_in
-from conversations.queue.pages import QueueEntry, at_once, entry_of
+from conversations.queue.pages import QueueEntry, entry_of, split_for_parallel_reads
 from conversations.queue.reading import is_indexed, read_index, read_queue
 
 # Maximum held conversations and trail entries read of one company.
@@ -107,7 +107,7 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
     """
     staff.require(Permission.TEAM_LEAD)
     by_id = {each.company_id: each for each in companies}
-    asked, left_out = at_once(by_id)
+    asked, left_out = split_for_parallel_reads(by_id)
     has_trail = index_ready("AUDIT", CompanyIndex.Meta.index_name)
     held_reads: list[partial[_Held]] = [partial(_read_held, company_id) for company_id in asked]
     day_reads = [partial(_count, company_id, today) for company_id in asked] if has_trail else []
@@ -200,7 +200,7 @@ def _day(company: Company, done: Counter[tuple[str, str]]) -> CompanyDay:
     return CompanyDay(company, totals["taken"], totals["answered"], totals["handed_back"], totals["overdue"])
 
 
-def day_began(now: datetime, zone_name: str) -> datetime:
+def start_of_day(now: datetime, zone_name: str) -> datetime:
     """Return when the current day began in a time zone."""
     zone = clock.zone_of(zone_name)
     return clock.midnight(now.astimezone(zone).date(), zone)

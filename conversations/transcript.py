@@ -67,7 +67,7 @@ class HandOffChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class HandOffHistory:
     """All known changes, oldest first. `open_end` is False if the platform ended the last one at an unknown time.
 
     Messages after it are then not marked.
@@ -124,7 +124,7 @@ class Story:
         return "" if asked_now and at - before[-1].at <= ANNOUNCEMENT else "waiting"
 
 
-def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> Story:
+def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> HandOffHistory:
     """Collect the changes of a conversation as `viewer` (a username) reads them ("You took over")."""
     events = [
         event for entry in sorted(entries, key=lambda each: each.at) if (event := _of_entry(entry, hand_off, viewer))
@@ -132,7 +132,7 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
     events = sorted([*events, *_of_item(events, hand_off, viewer)], key=lambda event: event.at)
     has_ended = hand_off.state is HandOffState.AI
     open_end = not (has_ended and events and events[-1].state is not HandOffState.AI)
-    return Story(tuple(_with_waits(events)), open_end)
+    return HandOffHistory(tuple(_with_waits(events)), open_end)
 
 
 def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
@@ -209,7 +209,7 @@ GAP = timedelta(hours=4)
 
 def transcript(
     stored: StoredMessages,
-    story: Story,
+    story: HandOffHistory,
     staff: Staff,
     *,
     raw: bool = False,
@@ -293,7 +293,7 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
     return max(1, last - WINDOW + 1), last
 
 
-def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[HandOffChange]:
+def _events_of_window(stored: StoredMessages, story: HandOffHistory, first: int, last: int) -> list[HandOffChange]:
     """Return the changes that belong to this window: since the last message before it, until the first one after."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
@@ -302,7 +302,7 @@ def _events_of_window(stored: StoredMessages, story: Story, first: int, last: in
     ]
 
 
-def _marked(message: Message, story: Story) -> Message:
+def _marked(message: Message, story: HandOffHistory) -> Message:
     if message.speaker is not Speaker.AI or message.at is None:
         return message
     during = story.during(message.at)

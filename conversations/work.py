@@ -23,7 +23,7 @@ from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.stored import has_stage
 from conversations.indexer import lease
-from conversations.indexer.handling import Did, WorkCounts
+from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
 from conversations.insight.announcing import InsightAnnouncer
@@ -133,7 +133,7 @@ def all_parts(**options: Any) -> dict[str, Part]:
         **inbound_parts(**options),
         **sender,
         "the notifier": Notifier(**options),
-        "insight": summer(**options),
+        "insight": insight_worker(**options),
         **walkers(**options),
         "reconcile": reconciler(**options),
     }
@@ -157,7 +157,7 @@ def reconciler(**options: Any) -> Recurring:
     return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, reads_whole_table=True, **options)
 
 
-def summer(**options: Any) -> Recurring:
+def insight_worker(**options: Any) -> Recurring:
     """Return the worker that sums the days whose facts changed, then announces reached budgets and weekly summaries."""
     rolled: dict[str, Rolled] = {}
     announcer = InsightAnnouncer()
@@ -166,8 +166,8 @@ def summer(**options: Any) -> Recurring:
         if table_ready("INSIGHT"):
             for _ in roll_changed(rolled):
                 yield Counter({"days": 1})
-            for told in announcer.steps():
-                yield Counter({"told": told})
+            for announced in announcer.steps():
+                yield Counter({"told": announced})
 
     return Recurring(INSIGHT, "Insight", INSIGHT_EVERY, steps, **options)
 
@@ -188,7 +188,7 @@ SCHEDULED: Mapping[str, Callable[..., Mapping[str, Part]]] = {
     "replies": lambda **options: {"the sender": Sender(wait=options["wait"])},
     "notifications": lambda **options: {"the notifier": Notifier(**options)},
     "reconcile": lambda **options: {"reconcile": reconciler(**options)},
-    "insight": lambda **options: {"insight": summer(**options)},
+    "insight": lambda **options: {"insight": insight_worker(**options)},
     "walks": walkers,
 }
 # Reused by later runs, because a walk remembers what it has read and need not read it again.
@@ -234,13 +234,13 @@ def _reconciling() -> Iterator[WorkCounts]:
         trails |= found
         yield Counter()
     for step in reconcile(sorted(trails)):
-        yield Counter({"settled": len(step.settled), Did.FAILED: int(bool(step.error))})
+        yield Counter({"settled": len(step.settled), WorkOutcome.FAILED: int(bool(step.error))})
 
 
 def note_reconciled() -> None:
     """Note that reconcile ran as a command. Logs the store's errors, because the run itself did not fail."""
     try:
-        lease.note(RECONCILE, ran_at=clock.now())
+        lease.write_heartbeat(RECONCILE, ran_at=clock.now())
     except ConsoleError as error:
         logger.warning("That reconcile ran could not be noted: %s", type(error).__name__)
 
@@ -255,7 +255,8 @@ def run_all(
     A part that ends or fails is restarted after `pause(failures)` seconds; the others are not affected.
     """
     threads = [
-        threading.Thread(target=_kept_running, args=(name, run, ended, pause), name=name) for name, run in parts.items()
+        threading.Thread(target=_run_until_ended, args=(name, run, ended, pause), name=name)
+        for name, run in parts.items()
     ]
     for thread in threads:
         thread.start()
@@ -264,9 +265,11 @@ def run_all(
         thread.join()
 
 
-def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]) -> None:
+def _run_until_ended(
+    name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]
+) -> None:
     instrumentation.enter_part(name)
-    instrumentation.begin(instrumentation.WORKER_FAILURES, [instrumentation.current_part()])
+    instrumentation.initialize_labels(instrumentation.WORKER_FAILURES, [instrumentation.current_part()])
     failures = 0
     while not ended.is_set():
         try:

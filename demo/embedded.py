@@ -89,8 +89,8 @@ class EmbeddedDynamoDB:
         """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
         if self._server is not None:
             raise RuntimeError("The embedded DynamoDB is running already.")
-        application = _Calls()
-        self._server = _Server((HOST, port), _Handler)
+        application = _Dispatcher()
+        self._server = _Server((HOST, port), _RequestHandler)
         self._server.set_app(application)
         self.application = application
         # The short poll interval only makes stop() fast; requests do not wait for it.
@@ -119,7 +119,7 @@ class EmbeddedDynamoDB:
         self.stop()
 
 
-class _Calls:
+class _Dispatcher:
     """A WSGI application that passes each call to moto's application for the service, and refuses everything else."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class _Calls:
             time.sleep(POLL_SECONDS)
 
 
-class _Handler(WSGIRequestHandler):
+class _RequestHandler(WSGIRequestHandler):
     """Django's handler, which keeps connections open for clients that pool them, without an access log."""
 
     # Headers and body are written separately; without this, Nagle and delayed ACK add 40 ms to each response.

@@ -17,7 +17,7 @@ from console.trail.actions import Action, Result, outcome
 from console.trail.recording import PLATFORM, Actor, TrailEntry, build
 from conversations.handoff.actions import HandOffAction, Intent, effect_of, ends_for_people
 from conversations.handoff.protocol import HandOffAct, record_of
-from conversations.handoff.stored import BEFORE, SWITCH, what_becomes_of_routing
+from conversations.handoff.stored import ROUTING_BEFORE, SWITCH, describe_routing_change
 from conversations.indexer.entries import HumanRequest, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES
@@ -89,7 +89,7 @@ class HandOffs:
     def _act(self, action: HandOffAction, agent: str, at: datetime, *, reason: str = "", note: str = "") -> None:
         intent, updated = self._intent(action), parse_instant(self.item["updated_at"])
         self._previous = intent.last_action_seen
-        stored = {name: _serialize(self.item[name]) for name in (SWITCH, BEFORE) if name in self.item}
+        stored = {name: _serialize(self.item[name]) for name in (SWITCH, ROUTING_BEFORE) if name in self.item}
         change = effect_of(intent, agent, at, stored, reason=reason, note=note)
         self.item |= plain_item(change.if_absent) | self.item | plain_item(change.values)
         # The item may already contain messages that came later.
@@ -99,7 +99,7 @@ class HandOffs:
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen not in ("", agent):
             payload["held by"] = intent.agent_seen
-        if routing := what_becomes_of_routing(stored, for_people=ends_for_people(intent)):
+        if routing := describe_routing_change(stored, for_people=ends_for_people(intent)):
             payload["routing"] = routing
         self._record(intent, agent, at, payload, Result.SUCCESS)
 

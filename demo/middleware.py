@@ -113,8 +113,8 @@ class _MiddlewareRecords:
         key = self._key("rp_reply", message_id)
         if self._act(at, 1.6, Action.AUTO_REPLY, payload, key, message_id) == Result.SUCCESS:
             sent_at = to_iso(at + timedelta(seconds=1.6))
-            told = {"type": payload["template"], "sent_at": sent_at, "source_message_id": message_id}
-            self.state["last_auto_reply"] = told
+            reply = {"type": payload["template"], "sent_at": sent_at, "source_message_id": message_id}
+            self.state["last_auto_reply"] = reply
 
     def _key(self, kind: str, *about: str) -> str:
         return ":".join(("act", kind, self.item["conversation_id"], *about))

@@ -37,10 +37,10 @@ def create_staff(password: str = PASSWORD) -> None:
     now = clock.now()
     for person in PEOPLE:
         _create(person, hashed)
-    for told in PAST:
-        about, who = told.get("about", told["who"]), told["who"]
-        entry = TrailEntry(staff_trail(about), Action(told["action"]), Actor(who, ROLES[who]), payload=told["payload"])
-        record(entry, now - timedelta(hours=told["hours"]))
+    for past in PAST:
+        about, who = past.get("about", past["who"]), past["who"]
+        entry = TrailEntry(staff_trail(about), Action(past["action"]), Actor(who, ROLES[who]), payload=past["payload"])
+        record(entry, now - timedelta(hours=past["hours"]))
 
 
 def _create(person: dict[str, Any], hashed: str) -> None:

@@ -9,7 +9,7 @@ from console.clock import to_epoch, to_iso
 from demo.dialogues import Turn, read
 
 # How long the platform stores a conversation after its last message.
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 HEADERS = {"last", "cut", "set"}
 _ROLES = {"system": "system", "customer": "user", "assistant": "assistant"}
 
@@ -25,7 +25,7 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
             "sk": conversation_id,
             "messages": messages[: len(messages) - int(dialogue.get("cut", "0"))],
             "updated_at": to_iso(last, "seconds"),
-            "ttl": to_epoch(last + KEPT),
+            "ttl": to_epoch(last + RETENTION),
         }
         yield "TENANT_CONVERSATIONS", dialogue.as_written(item)
 

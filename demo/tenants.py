@@ -26,12 +26,12 @@ def items(now: datetime) -> Iterator[tuple[str, Item]]:
     for tenant in _TENANTS["tenant"]:
         yield from (("TENANTS", item) for item in _tenant(tenant, now))
     who = SIGN_INS["onboarding"]
-    for told in _TENANTS["past"]:
-        tenant_id, payload = told["tenant"], told["payload"]
+    for past in _TENANTS["past"]:
+        tenant_id, payload = past["tenant"], past["payload"]
         trail, actor = tenant_trail(tenant_id), Actor(who, ROLES[who])
-        action_id = f"{Random(repr(told)).getrandbits(128):032x}"  # nosec B311
-        entry = TrailEntry(trail, Action(told["action"]), actor, tenant_id, payload=payload, action_id=action_id)
-        yield "AUDIT", plain(build(entry, now - timedelta(days=told["days"])))
+        action_id = f"{Random(repr(past)).getrandbits(128):032x}"  # nosec B311
+        entry = TrailEntry(trail, Action(past["action"]), actor, tenant_id, payload=payload, action_id=action_id)
+        yield "AUDIT", plain(build(entry, now - timedelta(days=past["days"])))
 
 
 def _tenant(tenant: Item, now: datetime) -> Iterator[Item]:

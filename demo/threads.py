@@ -9,7 +9,7 @@ from demo.dialogues import Dialogue, DialogueError, Turn, read
 
 Item = dict[str, Any]
 # How long the assistant stores a thread after its last message; temporary ones expire after a day.
-KEPT, KEPT_FOR_NOW = timedelta(days=90), timedelta(hours=24)
+RETENTION, KEPT_FOR_NOW = timedelta(days=90), timedelta(hours=24)
 HEADERS = {"title", "last", "origin", "temporary", "under", "between", "stamp", "set"}
 _ROLES = {"customer": "user", "assistant": "assistant"}
 
@@ -30,7 +30,7 @@ def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
     between = dialogue.span("between") if dialogue.get("between") else timedelta(seconds=70)
     last = (now - dialogue.span("last")).replace(microsecond=0)
     first = last - between * (len(dialogue.turns) - 1)
-    expiry = to_epoch(last + (KEPT_FOR_NOW if temporary else KEPT))
+    expiry = to_epoch(last + (KEPT_FOR_NOW if temporary else RETENTION))
     metadata = {
         "PK": base if dialogue.get("under") == "user" else f"{base}#{thread_id}",
         "SK": f"THREAD#{thread_id}",

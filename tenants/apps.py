@@ -13,10 +13,10 @@ class TenantsConfig(AppConfig):
         from console.permissions import TENANT
         from console.search import finders
         from console.staff import known_companies
-        from tenants.queries import exists, names_for
+        from tenants.queries import exists, tenant_names
         from tenants.search import FINDERS
 
-        known_companies.register(names_for, TENANT)
+        known_companies.register(tenant_names, TENANT)
         known_companies.register_existence(exists, TENANT)
         for finder in FINDERS:
             finders.register(finder)

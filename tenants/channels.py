@@ -16,8 +16,8 @@ from console.store.connection import BATCH, batch_get
 from console.trail.actions import Action
 from tenants.keys import OWNER, Channel, check_key, label_of, partition_of
 from tenants.models import ChannelGuard, ChannelMapping
-from tenants.queries import guard_of, owners_among
-from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
+from tenants.queries import owners_among, read_guard
+from tenants.writing import check_exists, check_writer, current_meta, entry_of, write_attempts
 
 GONE = "This channel no longer belongs to the tenant. Somebody released or moved it."
 
@@ -88,7 +88,7 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
     """Give a channel to a tenant. Raises `ChannelTaken`, `Conflict` if the tenant has it, `NotFound`, `Forbidden`."""
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     check_key(channel.key, channel.key)
-    for attempt in attempts():
+    for attempt in write_attempts():
         current_meta(tenant_id)
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
@@ -110,7 +110,7 @@ def complete(tenant_id: str, channel: Channel, staff: Staff) -> bool:
     """
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     wanted = _mapping_values(tenant_id, channel)
-    for attempt in attempts():
+    for attempt in write_attempts():
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
         mapping = _mapping_as_stored(tenant_id, channel)
@@ -139,8 +139,8 @@ def _mapping_as_stored(tenant_id: str, channel: Channel) -> ChannelMapping:
 def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
     """Take a channel from a tenant, so that its webhooks find no tenant. Raises `NotMapped` if it is already gone."""
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
-    for attempt in attempts():
-        guard = guard_of(channel)
+    for attempt in write_attempts():
+        guard = read_guard(channel)
         if not _mapped([(channel, tenant_id)]):
             raise NotMapped
 
@@ -166,7 +166,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
     check_writer(Permission.CHANNEL_WRITE, to, staff)
     if to == tenant_id:
         raise Conflict("The tenant already has this channel.")
-    for attempt in attempts():
+    for attempt in write_attempts():
         current_meta(to)
         claims = claims_of(channel)
         if tenant_id not in claims.tenants:
@@ -202,7 +202,7 @@ def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     add_guard(writes, tenant_id, channel, claims)
 
 
-def left_over(claims: Claims, tenant_id: str) -> bool:
+def is_stale_guard(claims: Claims, tenant_id: str) -> bool:
     """Return whether the guard names another tenant whose mapping is gone."""
     return bool(claims.guard) and claims.guard not in (tenant_id, *claims.tenants)
 
@@ -213,7 +213,7 @@ def add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
-    if left_over(claims, tenant_id):
+    if is_stale_guard(claims, tenant_id):
         # The mapping of the tenant that the guard names must still be gone when this is written.
         writes.condition_check(
             ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()

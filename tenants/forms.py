@@ -137,7 +137,7 @@ class ResolveForm(forms.Form):
     type = forms.ChoiceField(required=False, choices=types_offered)
 
 
-class _Ticked(forms.MultipleChoiceField):
+class _AnyCompanyField(forms.MultipleChoiceField):
     """Ticked companies. Accepts any id: the companies on offer may have changed since the form was shown."""
 
     def valid_value(self, value: Any) -> bool:
@@ -147,7 +147,7 @@ class _Ticked(forms.MultipleChoiceField):
 class CompaniesForm(forms.Form):
     """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid."""
 
-    companies = _Ticked(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
+    companies = _AnyCompanyField(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
         required=False,
         max_length=4_000,

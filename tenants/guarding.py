@@ -11,7 +11,7 @@ from console.trees import text_of
 from tenants.channels import Claims, add_guard, format_channel
 from tenants.keys import Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelMapping, item_of
-from tenants.queries import guard_of
+from tenants.queries import read_guard
 from tenants.walking import Progress, walk
 from tenants.writing import write
 
@@ -88,5 +88,5 @@ def guard(channel: Channel, tenant_id: str) -> bool:
         write(add, entry)
     except TransactionRefused:
         # This write may have succeeded at an earlier attempt whose response was lost.
-        return guard_of(channel) == tenant_id
+        return read_guard(channel) == tenant_id
     return True

@@ -18,7 +18,7 @@ from console.errors import Conflict, NotFound
 from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
-from console.store.calls import ConditionFailed, TransactionRefused, beside
+from console.store.calls import ConditionFailed, TransactionRefused, run_alongside
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, staff_trail
 from tenants import settings_text
@@ -30,7 +30,7 @@ from tenants.models import TenantMeta
 from tenants.queries import read_partition
 from tenants.records import ONBOARDING
 from tenants.settings import saved_settings
-from tenants.users import UserValues, add_user, bump, check_unique, read_users
+from tenants.users import UserValues, add_user, add_version_check, check_unique, read_users
 from tenants.writing import check_writer, current_meta, entry_of, write
 
 KEPT = timedelta(days=90)
@@ -178,7 +178,7 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
         raise Conflict("It is not complete yet: " + " ".join(_words(found)))
     for company_id in draft.companies:
         check_company(company_id, staff)
-    with beside(read_users, tenant_id) as reading:
+    with run_alongside(read_users, tenant_id) as reading:
         claims = dict(zip(draft.channels, claims_among(draft.channels), strict=True))
     users = reading.result()
     if admin is not None:
@@ -193,7 +193,7 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
         writes.delete(stored, condition=OnboardingDraft.version == draft.version)
         if admin is not None:
             add_user(writes, tenant_id, admin)
-            bump(writes, tenant_id, users.version)
+            add_version_check(writes, tenant_id, users.version)
         for channel, found in claims.items():
             add_claim(writes, tenant_id, channel, found)
         for company_id in draft.companies:

@@ -19,7 +19,7 @@ from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page
 from console.store.presence import index_absent, index_ready, table_ready
 from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
-from tenants.reading import invitation_of, memory_of, row_of, shown_to, tenant_record
+from tenants.reading import invitation_of, memory_of, redactor_for, row_of, tenant_record
 from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
 
 INDEX = InvertedIndex.Meta.index_name
@@ -60,18 +60,18 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
         binding=("tenants", status),
     )
     page: PageRead[TenantItem] = read_page(source, staff.username, cursor)
-    rows = tuple(row_of(TenantMeta.from_raw_data(item.raw), shown_to(staff)) for item in page.items)
+    rows = tuple(row_of(TenantMeta.from_raw_data(item.raw), redactor_for(staff)) for item in page.items)
     return TenantPage(rows, page.next, page.back, page.thin, page.from_start)
 
 
-def names_for(staff: Staff) -> dict[str, str]:
+def tenant_names(staff: Staff) -> dict[str, str]:
     """Return the first tenants in a person's scope: id to name; {} without permission. At most two reads."""
     if not staff.can(Permission.TENANT_READ):
         return {}
-    return {row.tenant_id: row.name for row in first_tenants(staff)[0]}
+    return {row.tenant_id: row.name for row in list_first_tenants(staff)[0]}
 
 
-def first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
+def list_first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
     """Return the first tenants in scope, and whether there are more. At most two reads. Raises as `list_tenants`."""
     page = list_tenants(staff)
     if not page.next:
@@ -86,7 +86,7 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
     ids = sorted(each for each in staff.scope.tenant_ids if fits(partition_of(each)))
     start = unseal_cursor(cursor, *binding) if cursor else 0
     start = start if isinstance(start, int) and 0 <= start < len(ids) else 0
-    found = metas_of(ids[start : start + BATCH])
+    found = load_metas(ids[start : start + BATCH])
     rows: list[TenantRow] = []
     end = start
     for tenant_id in ids[start : start + BATCH]:
@@ -94,12 +94,12 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
             break
         end += 1
         if (meta := found.get(tenant_id)) and (not status or meta.plain("status") == status):
-            rows.append(row_of(meta, shown_to(staff)))
+            rows.append(row_of(meta, redactor_for(staff)))
     onward = seal_cursor(end, *binding) if end < len(ids) else ""
     return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward), start == 0)
 
 
-def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
+def load_metas(ids: Sequence[str]) -> dict[str, TenantMeta]:
     """Return the tenants that exist, by id. One BatchGetItem for each 100 ids. Raises the store's errors."""
     found = batch_get("TENANTS", [{"pk": partition_of(each), "sk": META} for each in ids], LIST_ATTRIBUTES)
     return {tenant_of(raw["pk"]["S"]): TenantMeta.from_raw_data(raw) for raw in found}
@@ -108,7 +108,7 @@ def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
 def exists(tenant_id: str) -> bool:
     """Return whether a tenant exists, without checking any scope. One small read. Raises the store's errors."""
     try:
-        return fits(partition_of(tenant_id)) and bool(metas_of([tenant_id]))
+        return fits(partition_of(tenant_id)) and bool(load_metas([tenant_id]))
     except TableMissing:
         return False
 
@@ -118,8 +118,8 @@ def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
 
     The caller must check the scope.
     """
-    meta = metas_of([tenant_id]).get(tenant_id) if fits(partition_of(tenant_id)) else None
-    return row_of(meta, shown_to(staff)) if meta else None
+    meta = load_metas([tenant_id]).get(tenant_id) if fits(partition_of(tenant_id)) else None
+    return row_of(meta, redactor_for(staff)) if meta else None
 
 
 # --- One tenant -----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
     more = "Only the platform's first invitations were searched." if "LastEvaluatedKey" in answer else ""
     now = clock.to_epoch(clock.now())
     kept = [item for item in found if not isinstance(ttl := item.plain("ttl"), int) or ttl > now]
-    return Invitations(tuple(invitation_of(item, shown_to(staff)) for item in kept), more)
+    return Invitations(tuple(invitation_of(item, redactor_for(staff)) for item in kept), more)
 
 
 # --- Owners of a channel --------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def owners_among(channels: Sequence[Channel]) -> list[Owners]:
             for ask in (
                 partial(_keys_in, ChannelMappingIndex.Meta.index_name, "gsi1pk", each.key),
                 partial(_keys_in, INDEX, "sk", each.key),
-                partial(guard_of, each),
+                partial(read_guard, each),
             )
         )
     )
@@ -283,7 +283,7 @@ def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
     return list(dict.fromkeys(owner for owner in owners if owner))
 
 
-def guard_of(channel: Channel) -> str:
+def read_guard(channel: Channel) -> str:
     """Return the tenant that a channel's guard names, strongly consistent; "" if there is none."""
     try:
         return _named_in(ChannelGuard.get(channel.key, OWNER, consistent_read=True))
@@ -291,7 +291,7 @@ def guard_of(channel: Channel) -> str:
         return ""
 
 
-def guards_of(channels: Iterable[Channel]) -> dict[Channel, str]:
+def read_guards(channels: Iterable[Channel]) -> dict[Channel, str]:
     """Return the tenants that the guards of the first 100 channels name, strongly consistent. One BatchGetItem."""
     keys = {channel.key: channel for channel in list(channels)[:BATCH]}
     found = batch_get("TENANTS", [{"pk": key, "sk": OWNER} for key in keys], consistent=True)
@@ -320,4 +320,4 @@ def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple
         binding=("memories",),
     )
     page: PageRead[UserMemory] = read_page(source, staff.username, cursor)
-    return tuple(memory_of(item, shown_to(staff)) for item in page.items), page.next
+    return tuple(memory_of(item, redactor_for(staff)) for item in page.items), page.next

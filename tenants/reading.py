@@ -40,10 +40,10 @@ _LATER = {
     "memory_updated_at": "Cached at",
 }
 
-Show = Callable[[str], str]
+Redactor = Callable[[str], str]
 
 
-def shown_to(staff: Staff) -> Show:
+def redactor_for(staff: Staff) -> Redactor:
     """Return the function that prepares possibly personal text for a person: unchanged, or redacted."""
     return _as_it_is if staff.can(Permission.PII_REVEAL) else redact
 
@@ -52,7 +52,7 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-def others_of(item: ForeignModel, show: Show, known: Iterable[str] = ()) -> Node | None:
+def others_of(item: ForeignModel, show: Redactor, known: Iterable[str] = ()) -> Node | None:
     """Return the attributes of an item that neither its class nor `known` names; None if there are none."""
     found = {name: value for name, value in item.unknown().items() if name not in known}
     return tree_of(redact_value(found) if show is redact else found) if found else None
@@ -64,7 +64,7 @@ def text(item: ForeignModel, name: str, most: int = MAX_TEXT) -> str:
     return "" if value is None else text_of(value)[:most]
 
 
-def row_of(meta: TenantMeta, show: Show) -> TenantRow:
+def row_of(meta: TenantMeta, show: Redactor) -> TenantRow:
     """Return a row of the list. The id comes from the key, even if an attribute says otherwise."""
     tenant_id, named = tenant_of(meta.plain("pk")), meta.plain("tenant_id")
     flaws = list(_drift(meta, ("name", "status", "created_at")))
@@ -83,7 +83,7 @@ def tenant_record(
     tenant_id: str, items: Iterable[tuple[ItemKind, ForeignModel]], staff: Staff, *, more: bool = False
 ) -> Tenant:
     """Build a tenant from the items of its partition. Items of unknown types are listed as `foreign`."""
-    show = shown_to(staff)
+    show = redactor_for(staff)
     meta: ForeignModel | None = None
     users, channels, companies, foreign, version = [], [], [], [], 0
     for kind, item in items:
@@ -123,7 +123,7 @@ def tenant_record(
     )
 
 
-def user_of(item: ForeignModel, show: Show) -> User:
+def user_of(item: ForeignModel, show: Redactor) -> User:
     """Build a user. The id comes from the key."""
     user_id = str(item.plain("sk")).removeprefix(USER)
     identities, flaw = identities_of(item.plain("channel_identities"))
@@ -144,7 +144,7 @@ def user_of(item: ForeignModel, show: Show) -> User:
         role=role,
         identities=tuple((kind, show(channel_id)) for kind, channel_id in identities),
         reference=seal("user", str(item.plain("pk")), user_id),
-        seen=seen_of(item),
+        seen=form_digest(item),
         future=tuple(later),
         flaws=tuple(flaws),
         is_readable=not lacking and not flaw,
@@ -152,7 +152,7 @@ def user_of(item: ForeignModel, show: Show) -> User:
     )
 
 
-def seen_of(item: ForeignModel) -> str:
+def form_digest(item: ForeignModel) -> str:
     """Return a digest of what forms can change of a user; a form carries it to detect concurrent changes."""
     stored = json.dumps([item.raw.get(name) for name in USER_WRITTEN], sort_keys=True, default=str)
     return hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest()
@@ -178,7 +178,7 @@ def ids_of(stored: Any) -> list[str]:
     return [text_of(each)[:MAX_TEXT] for each in (stored if isinstance(stored, list) else [stored])]
 
 
-def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
+def settings_facts(settings: Settings, show: Redactor) -> tuple[Fact, ...]:
     """Return settings as labels and values: the schema's keys first, then all others with their JSON text."""
     facts = []
     for setting in KNOWN:
@@ -197,7 +197,7 @@ def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def mapping_of(item: ChannelMapping, show: Show) -> TenantChannel:
+def mapping_of(item: ChannelMapping, show: Redactor) -> TenantChannel:
     """Build a channel of a tenant from its sort key."""
     channel = Channel.of(str(item.plain("sk"))) or Channel("", "")
     flaws = list(_drift(item, ("gsi1pk", "gsi1sk")))
@@ -214,12 +214,12 @@ def mapping_of(item: ChannelMapping, show: Show) -> TenantChannel:
     )
 
 
-def shown_id(channel: Channel, show: Show) -> str:
+def shown_id(channel: Channel, show: Redactor) -> str:
     """Return a channel's id as a person may see it. The digest of a bot's token is not personal."""
     return channel.id if is_digest(channel) else show(channel.id)
 
 
-def invitation_of(item: ForeignModel, show: Show) -> Invitation:
+def invitation_of(item: ForeignModel, show: Redactor) -> Invitation:
     """Build an invitation."""
     known = ["invite_code", "tenant_id", "email", "role", "status", "invited_by", "created_at", "expires_at", "ttl"]
     known += [] if item.plain("accepted_at") else ["accepted_at"]
@@ -234,7 +234,7 @@ def invitation_of(item: ForeignModel, show: Show) -> Invitation:
     )
 
 
-def memory_of(item: UserMemory, show: Show) -> Memory:
+def memory_of(item: UserMemory, show: Redactor) -> Memory:
     """Build the memory of one session."""
     user_id, _, session_id = str(item.plain("sk")).removeprefix(MEMORY).partition("#")
     return Memory(

@@ -16,7 +16,7 @@ from console.trees import text_of
 from tenants.keys import ItemKind
 from tenants.models import TenantUser, item_of
 from tenants.reading import REQUIRED
-from tenants.users import as_read, named
+from tenants.users import as_read, key_attributes
 from tenants.walking import Progress, walk
 from tenants.writing import write
 
@@ -33,7 +33,7 @@ def all_users(progress: Progress) -> Iterator[TenantUser]:
 
 def repairs_of(item: TenantUser) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the missing attributes that can be filled in, and the names of those that only a person can fill in."""
-    given = {name: value for name, value in named(item).items() if item.plain(name) != value}
+    given = {name: value for name, value in key_attributes(item).items() if item.plain(name) != value}
     given |= {name: value for name, value in _DEFAULTS.items() if item.plain(name) is None}
     left = [name for name in REQUIRED if name not in given and not isinstance(item.plain(name), str)]
     identities = item.plain("channel_identities")
@@ -54,7 +54,7 @@ def _is_readable(identities: Any) -> bool:
 
 def repair(item: TenantUser, given: Mapping[str, str]) -> bool:
     """Write what `repairs_of` returned, with its entry. Return False if the user changed. Raises the store's errors."""
-    user_id, tenant_id = named(item).values()
+    user_id, tenant_id = key_attributes(item).values()
 
     def add(writes: TransactWrite) -> None:
         actions = [getattr(TenantUser, name).set(value) for name, value in given.items()]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from console.permissions import Permission, Staff
 from console.refs import seal
 from tenants.keys import Channel, is_digest, label_of
-from tenants.queries import metas_of, owners_of
-from tenants.reading import row_of, shown_to
+from tenants.queries import load_metas, owners_of
+from tenants.reading import redactor_for, row_of
 from tenants.records import ACTIVE, TenantRow
 
 
@@ -67,17 +67,17 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
     staff.require(Permission.TENANT_READ)
     owners = owners_of(channel)
     visible = [each for each in owners.tenants if staff.scope.covers_tenant(each)]
-    metas = metas_of(visible[:100])
+    metas = load_metas(visible[:100])
     claimants = []
     for each in owners.tenants[:100]:
         meta = metas.get(each)
         bare = TenantRow(each, each, "", None) if each in visible else None
         claimants.append(
-            Claimant(row_of(meta, shown_to(staff)) if meta else bare, each in owners.found, bool(meta) or not bare)
+            Claimant(row_of(meta, redactor_for(staff)) if meta else bare, each in owners.found, bool(meta) or not bare)
         )
     return Resolved(
         type_label=label_of(channel.type),
-        asked=channel.key if is_digest(channel) else shown_to(staff)(channel.key),
+        asked=channel.key if is_digest(channel) else redactor_for(staff)(channel.key),
         claimants=tuple(claimants),
         guard=_describe_guard(owners.guard, owners.tenants, staff),
         unasked=owners.unasked,

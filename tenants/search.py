@@ -5,10 +5,10 @@ from django.urls import reverse
 from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, SearchFound, SearchHit
-from console.search.meanings import MeaningKind, named_so
+from console.search.meanings import MeaningKind, matches_name
 from tenants.keys import TYPES, Channel, checked_channel, label_of
 from tenants.people import KnownUsers, users_known_by, users_of_id
-from tenants.queries import first_tenants, owners_of, row_for
+from tenants.queries import list_first_tenants, owners_of, row_for
 from tenants.records import TenantRow
 
 # Types whose ids have a recognisable form: a bare id is looked up as each type that accepts it.
@@ -22,8 +22,8 @@ def _tenant(value: str, staff: Staff) -> SearchFound:
 
 def _named(value: str, staff: Staff) -> SearchFound:
     """Find tenants in scope by name. At most two reads; adds a notice if there are more tenants than were read."""
-    first, more = first_tenants(staff)
-    named = [row for row in first if named_so(row.name, value)]
+    first, more = list_first_tenants(staff)
+    named = [row for row in first if matches_name(row.name, value)]
     notices = (f"Searched the names of the first {len(first)} tenants only.",) if more else ()
     return SearchFound(tuple(map(_hit, named[:HITS])), notices)
 

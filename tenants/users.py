@@ -20,8 +20,8 @@ from console.trail.actions import Action
 from console.trees import text_of
 from tenants.keys import USERS, ItemKind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of
-from tenants.reading import USER_WRITTEN, ids_of, seen_of
-from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
+from tenants.reading import USER_WRITTEN, form_digest, ids_of
+from tenants.writing import check_exists, check_writer, current_meta, entry_of, write_attempts
 
 # A page of a Query contains about 2,000 users.
 PAGES = 20
@@ -104,7 +104,7 @@ def add(tenant_id: str, values: UserValues, staff: Staff) -> None:
     """Add a user. Raises `NotUnique`, `NotFound`, `Forbidden`, `Invalid` for a key that is too long."""
     check_writer(Permission.USER_WRITE, tenant_id, staff)
     check_key(partition_of(tenant_id), user_key(values.user_id))
-    for attempt in attempts():
+    for attempt in write_attempts():
         current_meta(tenant_id)
         users = read_users(tenant_id)
         check_unique(users, values, is_new=True)
@@ -112,7 +112,7 @@ def add(tenant_id: str, values: UserValues, staff: Staff) -> None:
         def write(writes: TransactWrite, users: Users = users) -> None:
             check_exists(writes, tenant_id)
             add_user(writes, tenant_id, values)
-            bump(writes, tenant_id, users.version)
+            add_version_check(writes, tenant_id, users.version)
 
         if attempt(write, [entry_of(tenant_id, Action.USER_ADDED, staff, user=values.user_id, role=values.role)]):
             return
@@ -124,10 +124,10 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
     Raises `UserChanged` unless the user is as `seen`, `NotUnique`, `Invalid` for the last administrator, `NotFound`.
     """
     check_writer(Permission.USER_WRITE, tenant_id, staff)
-    for attempt in attempts():
+    for attempt in write_attempts():
         users = read_users(tenant_id)
         item = _user(users, values.user_id)
-        if seen_of(item) != seen:
+        if form_digest(item) != seen:
             raise UserChanged
         wanted = _changes(item, values)
         if not wanted:
@@ -139,7 +139,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
             actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
             writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item))
-            bump(writes, tenant_id, users.version)
+            add_version_check(writes, tenant_id, users.version)
 
         # Names and identities are personal: record that they changed, not how.
         fields = [name for name in wanted if name in ("email", "role")]
@@ -159,17 +159,17 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
 def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
     """Remove a user with all attributes of the item. Raises as `change`."""
     check_writer(Permission.USER_WRITE, tenant_id, staff)
-    for attempt in attempts():
+    for attempt in write_attempts():
         users = read_users(tenant_id)
         item = _user(users, user_id)
-        if seen_of(item) != seen:
+        if form_digest(item) != seen:
             raise UserChanged
         if users.admins() == [user_id]:
             raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item) -> None:
             writes.delete(_keyed(tenant_id, user_id), condition=as_read(item))
-            bump(writes, tenant_id, users.version)
+            add_version_check(writes, tenant_id, users.version)
 
         role = text_of(item.plain("role"))
         if attempt(write, [entry_of(tenant_id, Action.USER_REMOVED, staff, user=user_id, role=role)]):
@@ -198,7 +198,7 @@ def add_user(writes: TransactWrite, tenant_id: str, values: UserValues) -> None:
     writes.save(user, condition=TenantUser.pk.does_not_exist())
 
 
-def bump(writes: TransactWrite, tenant_id: str, version: int | None) -> None:
+def add_version_check(writes: TransactWrite, tenant_id: str, version: int | None) -> None:
     """Add the next version of the users' guard to a transaction, on condition that it is still `version`.
 
     None means that there is no guard yet.
@@ -214,7 +214,7 @@ def _keyed(tenant_id: str, user_id: str) -> TenantUser:
     return TenantUser(partition_of(tenant_id), user_key(user_id))
 
 
-def named(item: TenantUser) -> dict[str, str]:
+def key_attributes(item: TenantUser) -> dict[str, str]:
     """Return the attributes that repeat the keys of a user's item; the platform reads them."""
     user_id = str(item.plain("sk")).removeprefix(user_key(""))
     return {"user_id": user_id, "tenant_id": tenant_of(str(item.plain("pk")))}
@@ -227,7 +227,7 @@ def _user(users: Users, user_id: str) -> TenantUser:
 
 
 def _changes(item: TenantUser, values: UserValues) -> dict[str, str]:
-    wanted = named(item) | {"email": values.email, "display_name": values.name, "role": values.role}
+    wanted = key_attributes(item) | {"email": values.email, "display_name": values.name, "role": values.role}
     changed = {name: value for name, value in wanted.items() if item.plain(name) != value}
     if (identities := _identities(item.plain("channel_identities"), values.identities)) is not None:
         changed["channel_identities"] = identities

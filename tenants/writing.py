@@ -41,7 +41,7 @@ def write(add: Callable[[TransactWrite], None], *entries: TrailEntry) -> None:
             writes.save(build(entry, at))
 
 
-def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[TrailEntry]], bool]]:
+def write_attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[TrailEntry]], bool]]:
     """Yield up to `TRIES` write functions: each returns True if it wrote, False if the caller should read and retry.
 
     The last one raises instead of returning False: `Conflict` if refused, or `Throttled`.

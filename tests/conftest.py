@@ -184,6 +184,6 @@ def _forget_what_is_there() -> None:
     from conversations.insight.writing import forget_seen
 
     presence.forget()
-    caching.forget_everything()
+    caching.invalidate_all()
     forget_marks()
     forget_seen()

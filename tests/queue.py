@@ -10,4 +10,4 @@ def filled(store: Store) -> None:
     now = clock.to_iso(clock.now())
     lease = {"pk": INDEXER, "sk": LEASE, "mode": "stream", "beat_at": now, "last_sweep_at": now, "backfilled_at": now}
     store.put("CONSOLE", lease)
-    caching.forget_everything()
+    caching.invalidate_all()

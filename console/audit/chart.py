@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from console import clock
 from console.audit.review.plan import Review
-from console.audit.review.reading import Gathered, gather
+from console.audit.review.reading import GatheredEntries, gather
 from console.charts import Chart, ChartColumn, ChartRow
 from console.permissions import Staff
 from console.trail.actions import HAND_OFF_ACTIONS, happened_at
@@ -69,7 +69,7 @@ def count_days(review: Review, staff: Staff, zone: ZoneInfo) -> Counted:
     return counted(gather(review, staff, ENTRIES_READ, PIECES), review, zone, clock.now())
 
 
-def counted(gathered: Gathered, review: Review, zone: ZoneInfo, now: datetime) -> Counted:
+def counted(gathered: GatheredEntries, review: Review, zone: ZoneInfo, now: datetime) -> Counted:
     """Count entries that were already read."""
     hand_offs, others = Counter[date](), Counter[date]()
     undated = 0

@@ -168,7 +168,7 @@ def _read_range(trail: str, after: str | None, name: str) -> tuple[list[AuditEnt
     return entries, end is not None
 
 
-def exists(company_id: str) -> bool:
+def company_has_entries(company_id: str) -> bool:
     """Return whether any entry names a company, tenant or organisation: one Query of one key of the index by company.
 
     False without that index. Raises the store's errors.
@@ -182,7 +182,7 @@ def exists(company_id: str) -> bool:
         return False
 
 
-def is_of(entry: AuditEntry, company_id: str) -> bool:
+def belongs_to_company(entry: AuditEntry, company_id: str) -> bool:
     """Return whether an entry belongs to that company's conversation, not to another company's with the same id.
 
     True for an entry that names no company, and if `company_id` is "" (unknown).
@@ -198,7 +198,7 @@ def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[
     """
     entries, more = read_entries(conversation_id, epochs=False, limit=HAND_OFFS_READ, hand_off=True)
     now = clock.now()
-    found = (_hand_off(entry) for entry in entries if is_of(entry, company_id) and is_live(entry, now))
+    found = (_hand_off(entry) for entry in entries if belongs_to_company(entry, company_id) and is_live(entry, now))
     return tuple(each for each in found if each is not None), more is None
 
 

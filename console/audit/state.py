@@ -22,14 +22,14 @@ from console.trail.models import AuditEntry, ConversationState, IdempotencyRecor
 from console.trees import (
     Fact,
     distance,
+    flatten_to_line,
     format_code_name,
+    format_message_id,
     instant_fact,
     is_code_name,
     isolated,
     per_cent,
     share_of,
-    shown_message,
-    tail,
     text_of,
     well_formed,
 )
@@ -39,7 +39,7 @@ CONSOLE_MODE = "console"
 LOOKED_AT = 20
 # Without the index: the number of trail entries whose records are read.
 ENTRIES_LOOKED_AT = 25
-NOT_TOLD = "The idempotency table has no index by conversation here, so the kill switches are unknown."
+SWITCHES_UNKNOWN = "The idempotency table has no index by conversation here, so the kill switches are unknown."
 
 _NAMES = {
     "safe_mode": ("Safe mode", {True: ("Safe mode on", "human"), False: ("Safe mode off", "")}),
@@ -81,14 +81,14 @@ def read_switches(conversation_id: str, now: datetime) -> Switches:
             records = _named_by_trail(conversation_id)
     except TableMissing as missing:
         if missing.table_key == "AUDIT":
-            return Switches(notice=NOT_TOLD)
+            return Switches(notice=SWITCHES_UNKNOWN)
         return Switches(notice="There is no idempotency table, so the kill switches are unknown.")
     except ConsoleError:
         return Switches(notice="The kill switches could not be read. Try again in a moment.")
     found = switches_of(records, now)
     if found.switches:
         return found
-    return Switches(notice="No recorded event names the kill switches." if by_index else NOT_TOLD)
+    return Switches(notice="No recorded event names the kill switches." if by_index else SWITCHES_UNKNOWN)
 
 
 def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:
@@ -100,15 +100,17 @@ def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches
         and not clock.is_expired(record.plain("expires_at"), now)
         and any(record.plain(name) is not None for name in _NAMES)
     ]
-    newest = max(theirs, key=lambda record: seen_at(record) or datetime.min.replace(tzinfo=now.tzinfo), default=None)
+    newest = max(
+        theirs, key=lambda record: first_processed_at(record) or datetime.min.replace(tzinfo=now.tzinfo), default=None
+    )
     if newest is None:
         return Switches()
-    at = seen_at(newest)
+    at = first_processed_at(newest)
     shown = tuple(_switch(name, newest) for name in _NAMES)
     return Switches(shown, at, distance(at, "ago", now) if at else "at an unknown time")
 
 
-def seen_at(record: IdempotencyRecord) -> datetime | None:
+def first_processed_at(record: IdempotencyRecord) -> datetime | None:
     """Return when an event was first processed, which is when its record was written."""
     return clock.parse_instant(record.plain("created_at")) or clock.parse_instant(record.plain("received_at"))
 
@@ -160,7 +162,7 @@ class StateMoment:
     note: str = ""
 
 
-def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePanel | None:
+def read_panel(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePanel | None:
     """Return the panel with the kill switches for a conversation's trail, `recipient` names masked; else None.
 
     The caller has checked role and scope. A GetItem and a Query in parallel; never raises the store's errors.
@@ -329,10 +331,10 @@ def _check_instant(found: dict[str, str], name: str, value: Any) -> None:
 
 def _message(value: Any) -> str:
     """Format a message's id as idempotency keys show it, so that people can compare the two."""
-    return shown_message(value)[:300] if isinstance(value, str) else _line(value)
+    return format_message_id(value)[:300] if isinstance(value, str) else _line(value)
 
 
 def _line(value: Any) -> str:
     if isinstance(value, dict | list):
-        value = tail(redact_value(well_formed(value)))
+        value = flatten_to_line(redact_value(well_formed(value)))
     return "" if value is None else redact(text_of(value))[:300]

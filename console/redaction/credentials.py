@@ -62,7 +62,7 @@ _NO_VALUE = word_set("null none true false")
 _RESOURCE = re.compile(r"arn:[a-z\-]{0,20}:\S*", re.ASCII)
 
 
-def masked(text: str) -> str:
+def mask_credential(text: str) -> str:
     """Mask a credential; a long one keeps its last four characters, so that two can be told apart."""
     return FULL_MASK + text[-KEPT_TAIL:] if len(text) >= _SHORTEST_WITH_TAIL else FULL_MASK
 
@@ -83,9 +83,9 @@ def is_credential_key(key: str) -> bool:
     return is_secret(words) or not _REFERENCES.isdisjoint(words) or any(part in lowered for part in _WITHIN)
 
 
-def credentials(text: str) -> list[Claim]:
+def credential_claims(text: str) -> list[Claim]:
     """Claim the credentials in a text; they are not personal data, but masked for readers who get redacted text."""
-    return [(start, end, FULL_MASK) for start, end in _apart(_found(text))]
+    return [(start, end, FULL_MASK) for start, end in _without_overlaps(_found(text))]
 
 
 def mask_text(text: str) -> str:
@@ -93,10 +93,10 @@ def mask_text(text: str) -> str:
     pieces: list[str] = []
     done = 0
     fields = [each.span("value") for each in _FIELD.finditer(text) if _is_secret_field(*each.groups())]
-    for start, end in _apart(_found(text) + fields):
-        pieces += (text[done:start], masked(text[start:end]))
+    for start, end in _without_overlaps(_found(text) + fields):
+        pieces += (text[done:start], mask_credential(text[start:end]))
         done = end
-    return _RESOURCE.sub(lambda found: masked(found[0]), "".join((*pieces, text[done:])))
+    return _RESOURCE.sub(lambda found: mask_credential(found[0]), "".join((*pieces, text[done:])))
 
 
 def mask_credentials(value: Any) -> Any:
@@ -118,7 +118,7 @@ def _found(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _apart(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _without_overlaps(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sort spans and drop overlaps: the first one wins, or of two with the same start the longer one."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
@@ -161,7 +161,7 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if secret:
-        return masked(str(value))
+        return mask_credential(str(value))
     return _text(value, depth) if isinstance(value, str) else value
 
 

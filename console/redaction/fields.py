@@ -216,7 +216,7 @@ _TRACKING_URL = re.compile(
 _URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^=]*=")
 
 
-def numbers_behind_words(text: str) -> list[Claim]:
+def numbers_after_words(text: str) -> list[Claim]:
     """Mask tracking numbers after "tracking", "parcel" …, and order numbers, one or a list, after "order" …"""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals are one character and two in lower case

@@ -294,7 +294,7 @@ def long_numbers(text: str) -> list[Claim]:
         if in_word or after_word:
             claim, stop = _claim_at_word(text, start, stop, end, in_word)
         elif stop - start >= MIN_PHONE_DIGITS:
-            stop = _end_behind_line_break(text, start, stop)
+            stop = _end_after_line_break(text, start, stop)
             claim = _number_claim(text, start, stop, end)
         if claim:
             claims.append(claim)
@@ -335,7 +335,7 @@ def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
     return start, stop, mask_phone_digits(digits)
 
 
-def _end_behind_line_break(text: str, start: int, stop: int) -> int:
+def _end_after_line_break(text: str, start: int, stop: int) -> int:
     """Return the end of a number with a country code that may continue on the next line: +44 7700⏎900 999."""
     if text[stop : stop + 1] not in {" ", "\r", "\n"} or not _has_country_code(text, start):
         return stop

@@ -11,12 +11,12 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
-from console.redaction.credentials import BEGINNINGS, credentials
+from console.redaction.credentials import BEGINNINGS, credential_claims
 from console.redaction.fields import (
     courier_numbers,
     field_pairs,
     hash_numbers,
-    numbers_behind_words,
+    numbers_after_words,
     tracking_links,
 )
 from console.redaction.keys import KeyKind, KeyKinds
@@ -250,7 +250,7 @@ def conversation_ids(text: str) -> list[Claim]:
 # without any of them in the text it cannot match. A rule without signs always runs.
 WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (existing_masks, ("***",)),
-    (credentials, (*BEGINNINGS, "=")),
+    (credential_claims, (*BEGINNINGS, "=")),
     (whatsapp_ids, ("wamid.", "HBg")),
     (field_pairs, ("=", ":")),
     (courier_numbers, ("1LS",)),
@@ -264,7 +264,7 @@ NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (named_identifiers, NAMED_SIGNS),
     (harmless_shapes, ()),
     # A date is not an order number, but an order number can look like an epoch.
-    (numbers_behind_words, ()),
+    (numbers_after_words, ()),
     (epochs, ()),
     (hash_numbers, ("#",)),
     (long_numbers, ()),
@@ -303,14 +303,14 @@ def redact_suspicious(text: str) -> str:
         return text[: known.start("phone")] + mask_phone(known["phone"])
     for _ in range(_ROUNDS):
         # A mask can bring a word closer to a number, so repeat until nothing changes.
-        redacted, is_final = _read(text)
+        redacted, is_final = _redact_once(text)
         if is_final or redacted == text:
             return redacted
         text = redacted
     return FULL_MASK
 
 
-def _read(text: str) -> tuple[str, bool]:
+def _redact_once(text: str) -> tuple[str, bool]:
     """Redact once; also return whether another round can find nothing more."""
     decoded = Decoded(text) if may_be_encoded(text) else None
     # A tab separates as a space does, and a space in its place keeps all positions.
@@ -382,7 +382,7 @@ def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool
         return False
     if may_be_credential or may_be_field:
         rest = blank(redacted, existing_masks(redacted))
-        if credentials(rest):
+        if credential_claims(rest):
             return False
         if may_be_field and any(mask is not None for _, _, mask in field_pairs(rest)):
             return False

@@ -82,7 +82,7 @@ def inspect(keys: tuple[str, ...] = ()) -> list[TableReport]:
 
 def inspect_each() -> list[TableReport]:
     """Inspect all tables; one that cannot be described has a report with the `failure` and no differences."""
-    descriptions = dict(zip(TABLES, parallel(*(_trying(_describing(key)) for key in TABLES)), strict=True))
+    descriptions = dict(zip(TABLES, parallel(*(_returning_errors(_describing(key)) for key in TABLES)), strict=True))
     present = {key for key, found in descriptions.items() if found is not None and not isinstance(found, str)}
     # Tables in an unknown state must not make others look wrong.
     reports = {
@@ -93,7 +93,7 @@ def inspect_each() -> list[TableReport]:
     return list((reports | dict(zip(known, found, strict=True))).values())
 
 
-def _trying(work: Callable[[], Any]) -> Callable[[], Any]:
+def _returning_errors(work: Callable[[], Any]) -> Callable[[], Any]:
     """Wrap `work` to return the words of a `ConsoleError` instead of raising it."""
 
     def tried() -> Any:
@@ -144,7 +144,7 @@ def report(spec: TableSpec, description: dict[str, Any] | None, present: set[str
             *_key_differences(spec, description),
             *_index_differences(spec, description),
             *_setting_differences(spec, description),
-            *_side_differences(spec),
+            *_ttl_and_recovery_differences(spec),
         ]
         building = any(each.kind == "wait" for each in differences)
         state = "creating" if building else "differs" if differences else "ready"
@@ -274,7 +274,7 @@ def _setting_differences(spec: TableSpec, description: dict[str, Any]) -> list[D
     return differences
 
 
-def _side_differences(spec: TableSpec) -> list[Difference]:
+def _ttl_and_recovery_differences(spec: TableSpec) -> list[Difference]:
     """Compare what has describe calls of its own: TTL and point-in-time recovery. Report what may not be read."""
     differences = []
     name = table_name(spec.key)

@@ -164,7 +164,7 @@ SENDER = (
 )
 
 
-def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
+def _merged(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     """Merge the access lists of several processes into one."""
     found: dict[str, Access] = {}
     for access in (each for part in parts for each in part):
@@ -178,7 +178,7 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-WORK = _together(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
+WORK = _merged(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
 # The web servers; the indexer; the timers; the sums of Insight; the receivers and the sender (workers or Lambdas); the
 # notifier; the job that settles actions; and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {

@@ -77,7 +77,7 @@ _PARTS = 3
 
 def recognise(typed: str) -> tuple[Meaning, ...]:
     """Return everything that a text can be, likeliest first; empty if it is no identifier. Never raises."""
-    text = tidied(typed)
+    text = normalized_text(typed)
     if not text or len(text.encode("utf-8", "replace")) > MAX_LENGTH:
         return ()
     return tuple(dict.fromkeys(_meanings(text)))
@@ -107,13 +107,13 @@ def tried_with(codes: Sequence[str]) -> str:
 NATIONAL = "Numbers are stored with their country code: search for +44 7700 900600 rather than 07700 900600."
 
 
-def named_so(name: str, typed: str) -> bool:
+def matches_name(name: str, typed: str) -> bool:
     """Return whether every typed word is the beginning of a word of the name."""
     words = name.casefold().split()
     return all(any(word.startswith(part) for word in words) for part in typed.casefold().split())
 
 
-def tidied(typed: str) -> str:
+def normalized_text(typed: str) -> str:
     """Return a typed text, normalized, without invisible characters copied from a page or a chat."""
     text = unicodedata.normalize("NFKC", typed.encode("utf-8", "replace").decode())
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Co", "Cs")).strip()

@@ -79,13 +79,13 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
 
 def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[SearchFound]]:
     return [
-        _pool.submit(contextvars.copy_context().run, _asked, finder.find[meaning.kind], meaning.value, staff)
+        _pool.submit(contextvars.copy_context().run, _run_finder, finder.find[meaning.kind], meaning.value, staff)
         for meaning in meanings
         if meaning.kind in finder.find
     ]
 
 
-def _asked(find: Find, value: str, staff: Staff) -> SearchFound:
+def _run_finder(find: Find, value: str, staff: Staff) -> SearchFound:
     try:
         return find(value, staff)
     except NotFound:
@@ -126,7 +126,7 @@ def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
     return [f"Not searched, because your role cannot read them: {', '.join(titles)}."] if titles else []
 
 
-def taken_for(meanings: Sequence[Meaning]) -> str:
+def describe_meanings(meanings: Sequence[Meaning]) -> str:
     """Return the words for what the typed text was recognised as; "" for nothing."""
     *others, last = dict.fromkeys([meaning.kind.value for meaning in meanings]) or [""]
     return f"{', '.join(others)} or {last}" if others else last

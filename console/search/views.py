@@ -17,10 +17,10 @@ from console.access import StaffRequest, signed_in
 from console.errors import BadReference
 from console.forms import NO_REASON, KeyField, ask_reason
 from console.permissions import Staff
-from console.personal_searches import HOUR, has_reason, must_say_why, on_record
+from console.personal_searches import HOUR, has_reason, needs_reason, record_search
 from console.refs import seal, unseal
 from console.search.meanings import MAX_LENGTH, recognise
-from console.search.service import Results, taken_for
+from console.search.service import Results, describe_meanings
 from console.search.service import search as search_stores
 
 _KIND = "search"
@@ -68,10 +68,10 @@ def _found(request: StaffRequest, typed: str, form: SearchForm) -> HttpResponse:
     def results() -> Results:
         return search_stores(meanings, staff)
 
-    if must_say_why(typed, staff):
+    if needs_reason(typed, staff):
         if not has_reason(form):
             return render(request, "search/search.html", {"form": form}, status=422)
-        found = on_record(typed, form, staff, results, lambda each: len(each.hits))
+        found = record_search(typed, form, staff, results, lambda each: len(each.hits))
     else:
         found = results()
     if len(found.hits) == 1 and found.complete:
@@ -86,12 +86,12 @@ def _results(request: StaffRequest, typed: str, username: str, at: int) -> HttpR
     # Another person's link does not show what was typed: having the sealed text does not open it.
     form = SearchForm(initial={"typed": typed} if is_own else None, staff=staff)
     is_recorded = is_own and clock.to_epoch(clock.now()) - at < HOUR.total_seconds()
-    if must_say_why(typed, staff) and not is_recorded:
+    if needs_reason(typed, staff) and not is_recorded:
         return render(request, "search/search.html", {"form": form, "stale": NO_REASON})
     context = {
         "form": form,
         "searched": True,
-        "taken_for": taken_for(meanings),
+        "taken_for": describe_meanings(meanings),
         "results": search_stores(meanings, staff),
     }
     return render(request, "search/search.html", context)

@@ -105,7 +105,7 @@ def _dimensions(named: Dimensions) -> list[dict[str, Any]]:
 
 
 def _alarm(words: str, condition: str, watched: dict[str, Any], threshold: int) -> dict[str, Any]:
-    told = [when("HasAlarmTopic", ref("AlarmTopicArn"))]
+    actions = [when("HasAlarmTopic", ref("AlarmTopicArn"))]
     properties = {
         "AlarmDescription": filled(f"Conversation Console, ${{Environment}}: {words}"),
         "ComparisonOperator": "GreaterThanThreshold",
@@ -114,8 +114,8 @@ def _alarm(words: str, condition: str, watched: dict[str, Any], threshold: int) 
         "EvaluationPeriods": 5,
         "DatapointsToAlarm": 2,
         "TreatMissingData": "notBreaching",
-        "AlarmActions": told,
-        "OKActions": told,
+        "AlarmActions": actions,
+        "OKActions": actions,
     }
     made: dict[str, Any] = {"Type": "AWS::CloudWatch::Alarm"}
     return made | ({"Condition": condition} if condition else {}) | {"Properties": properties | watched}

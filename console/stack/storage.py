@@ -8,7 +8,7 @@ from console.stack.intrinsics import attribute, filled, ref, when
 from console.stack.parameters import OWN_TABLES, title_of
 
 Resources = dict[str, dict[str, Any]]
-KEPT = {"Condition": "MakesTables", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+RETAINED = {"Condition": "MakesTables", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 TAGS = [{"Key": "environment", "Value": ref("Environment")}]
 # The most that a sender takes for one reply, and the timeout of Lambdas that read queues.
 VISIBILITY_SECONDS = 60
@@ -37,7 +37,7 @@ def _table(key: str) -> dict[str, Any]:
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": protects},
         "Tags": TAGS,
     }
-    return {"Type": "AWS::DynamoDB::Table", **KEPT, "Properties": properties}
+    return {"Type": "AWS::DynamoDB::Table", **RETAINED, "Properties": properties}
 
 
 def queues() -> Resources:
@@ -95,4 +95,4 @@ def secret() -> Resources:
         "GenerateSecretString": generated,
         "Tags": TAGS,
     }
-    return {"Settings": {"Type": "AWS::SecretsManager::Secret", **KEPT, "Properties": properties}}
+    return {"Settings": {"Type": "AWS::SecretsManager::Secret", **RETAINED, "Properties": properties}}

@@ -17,7 +17,7 @@ from console.stack.storage import queues, secret, table_name_of, tables
 WIDTH = 160
 # cfn-lint checks to ignore. An empty default means "not used": its resource is absent then, or a rule rejects it. And
 # all processes get the same settings, used or not.
-_NOT_JUDGED = ["W1028", "W1030", "W1033"]
+_IGNORED_LINT_CHECKS = ["W1028", "W1030", "W1033"]
 
 
 def stack_template() -> dict[str, Any]:
@@ -28,7 +28,7 @@ def stack_template() -> dict[str, Any]:
         "Description": "Conversation Console: tables, queues, rights, and what runs. Made by manage.py stack.",
         "Metadata": {
             "AWS::CloudFormation::Interface": {"ParameterGroups": groups},
-            "cfn-lint": {"config": {"ignore_checks": _NOT_JUDGED}},
+            "cfn-lint": {"config": {"ignore_checks": _IGNORED_LINT_CHECKS}},
         },
         "Parameters": PARAMETERS,
         "Rules": RULES,

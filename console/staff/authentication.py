@@ -73,12 +73,12 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class CodeNeeded:
-    """Name and password are correct, but a code is still needed: pass `pending` and the code to `finish`."""
+    """Name and password are correct; a code is still needed: pass it with `pending` to `finish_second_step`."""
 
     pending: str = field(repr=False)
 
 
-class SecondStepOver(Invalid):
+class SecondStepExpired(Invalid):
     """Raised if the second step comes too late, or the account has changed meanwhile."""
 
     def __init__(self) -> None:
@@ -99,26 +99,26 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
         _record_failure(username, account, refusal if account else "unknown name")
         return None
     if outdated:
-        _keep_hash(account, passwords.hash_password(password))
+        _store_hash(account, passwords.hash_password(password))
     if second_factor.is_on(account):
         # Record the use of a possibly stolen password, even if it goes no further.
         record_once(TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
         return CodeNeeded(_pending(account))
-    return SignedIn(account.username, begin(account, visit, sessions.PASSWORD))
+    return SignedIn(account.username, start_session(account, visit, sessions.PASSWORD))
 
 
 @sensitive_variables()
-def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
+def finish_second_step(pending: str, typed: str, visit: Visit) -> SignedIn | None:
     """Finish the second step: start a session for a correct code; return None for a wrong one.
 
-    A correct code is used up even if this then fails. Raises `SecondStepOver`, `TooManyAttempts`, and the store's
+    A correct code is used up even if this then fails. Raises `SecondStepExpired`, `TooManyAttempts`, and the store's
     errors: then no session was started, and the next code works.
     """
     username, epoch = _read_pending(pending)
     _count(username, visit)
     account = find(username)
     if account is None or account.disabled or account.epoch != epoch or not second_factor.is_on(account):
-        raise SecondStepOver
+        raise SecondStepExpired
     codes_left = second_factor.codes_left(account)
     # Use the code up first: if starting the session then fails, nothing was opened, and the next code works.
     used = second_factor.verify(account, typed)
@@ -126,9 +126,9 @@ def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
         _record_failure(username, account, "wrong code")
         return None
     if used == second_factor.RECOVERY_CODE:
-        token = begin(account, visit, sessions.PASSWORD_AND_RECOVERY_CODE)
+        token = start_session(account, visit, sessions.PASSWORD_AND_RECOVERY_CODE)
         return SignedIn(account.username, token, codes_left - 1)
-    return SignedIn(account.username, begin(account, visit, sessions.PASSWORD_AND_CODE))
+    return SignedIn(account.username, start_session(account, visit, sessions.PASSWORD_AND_CODE))
 
 
 def pending_username(pending: str) -> str:
@@ -163,7 +163,7 @@ def sign_out(staff: Staff) -> str:
     return method
 
 
-def begin(account: StaffAccount, visit: Visit, method: str) -> str:
+def start_session(account: StaffAccount, visit: Visit, method: str) -> str:
     """Start a session together with its trail entry, and return its token. `method` is one of `console.staff.sessions`.
 
     Forgives the counted attempts. Raises the store's errors: then there is no session.
@@ -178,7 +178,7 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
         previous_token=visit.previous_token,
         method=method,
     )
-    noting = submit(_note, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
+    noting = submit(_update_if_unchanged, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
     # Not `account.username`: the parallel update briefly empties the account while reading its result.
     throttling.forgive(staff.username, visit.address, browser=visit.known_as)
     noting.result()
@@ -226,22 +226,22 @@ def _pending(account: StaffAccount) -> str:
 
 
 def _read_pending(pending: str) -> tuple[str, int]:
-    """Return username and epoch of a second step. Raises `SecondStepOver` if it has expired or is not sealed."""
+    """Return username and epoch of a second step. Raises `SecondStepExpired` if it has expired or is not sealed."""
     try:
         username, epoch, began = refs.unseal(SECOND_STEP, pending, 3)
     except BadReference as error:
-        raise SecondStepOver from error
+        raise SecondStepExpired from error
     if not 0 <= clock.to_epoch(clock.now()) - int(began) < SECOND_STEP_FOR.total_seconds():
-        raise SecondStepOver
+        raise SecondStepExpired
     return username, int(epoch)
 
 
-def _keep_hash(account: StaffAccount, new_hash: str) -> None:
+def _store_hash(account: StaffAccount, new_hash: str) -> None:
     """Store the password's hash at today's cost or method."""
-    _note(account, StaffAccount.password_hash.set(new_hash))
+    _update_if_unchanged(account, StaffAccount.password_hash.set(new_hash))
 
 
-def _note(account: StaffAccount, action: UpdateAction) -> None:
+def _update_if_unchanged(account: StaffAccount, action: UpdateAction) -> None:
     """Update the account if it has not changed meanwhile. Never raises the store's errors: sign-in works without."""
     unchanged = StaffAccount.username.exists() & (StaffAccount.epoch == account.epoch)
     try:

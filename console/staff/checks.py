@@ -11,9 +11,9 @@ MAX_SCOPE = 500
 MAX_ID = 200
 MAX_NAME = 80
 # An account with that name would have no page: its URL belongs to another page.
-KEPT_FOR_PAGES = frozenset({"new"})
+RESERVED_FOR_URLS = frozenset({"new"})
 # The trail's names for actors that are not staff: an account with such a name would be mistaken for one.
-KEPT_FOR_TRAIL = frozenset({"platform", "command-line", "unknown", "visitor", "system", "middleware"})
+RESERVED_FOR_TRAIL = frozenset({"platform", "command-line", "unknown", "visitor", "system", "middleware"})
 USERNAME_RULES = "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; not an email address."
 
 
@@ -22,9 +22,9 @@ def checked_username(typed: str) -> str:
     name = normal_username(typed)
     if not name:
         raise Invalid(USERNAME_RULES)
-    if name in KEPT_FOR_PAGES:
+    if name in RESERVED_FOR_URLS:
         raise Invalid(f"The username {name!r} is reserved. Choose another one.")
-    if name in KEPT_FOR_TRAIL:
+    if name in RESERVED_FOR_TRAIL:
         raise Invalid(f"The username {name!r} is reserved. Choose another one.")
     return name
 

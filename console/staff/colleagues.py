@@ -44,7 +44,7 @@ def colleagues_of(company_id: str) -> list[Colleague]:
     away = away_now()
     found = [
         Colleague(each.username, each.name, each.scope, each.username in away)
-        for each in _who_answers().values()
+        for each in _answering_staff().values()
         if each.scope.covers_company(company_id)
     ]
     return sorted(found, key=lambda each: (each.is_away, each.name.casefold(), each.username))
@@ -55,7 +55,7 @@ def name_of(username: str) -> str:
     if not username:
         return ""
     try:
-        found = _who_answers().get(username)
+        found = _answering_staff().get(username)
     except ConsoleError:
         found = None
     return found.name if found else redact(username)
@@ -63,10 +63,10 @@ def name_of(username: str) -> str:
 
 def reads() -> list[Callable[[], object]]:
     """Return the reads of `colleagues_of`, for pages that run them in parallel with others to fill the cache."""
-    return [away_now, _who_answers]
+    return [away_now, _answering_staff]
 
 
-def _who_answers() -> dict[str, Colleague]:
+def _answering_staff() -> dict[str, Colleague]:
     try:
         return _by_username()
     except LookupError:
@@ -109,4 +109,4 @@ def set_available(staff: Staff, available: bool) -> None:
     else:
         item = key | {"since": {"S": clock.to_iso(clock.now())}}
         call("PutItem", TableName=table_name("CONSOLE"), Item=item)
-    caching.forget(away_now)
+    caching.invalidate(away_now)

@@ -30,7 +30,7 @@ from console.staff import (
 )
 from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
-from console.store.calls import beside
+from console.store.calls import run_alongside
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor, TrailEntry, build, record_where_possible, staff_trail
 
@@ -60,7 +60,7 @@ class WrongCode(Invalid):
     field = "code"
 
 
-class SetUpOver(Invalid):
+class SetUpExpired(Invalid):
     """The key was shown too long ago, or to another account: the set-up starts again with another key."""
 
 
@@ -111,7 +111,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
 
     Raises `NotApplicable`, `WrongPassword`, `Invalid` for the new one, `TooManyAttempts`, `Conflict`.
     """
-    account, session = _mine(staff)
+    account, session = _own_applicable(staff)
     _check_password(account, current, visit, Action.PASSWORD_CHANGED)
     passwords.check_rules(new, account.username, account.display_name or "")
     if passwords.verify(new, account.password_hash)[0]:
@@ -123,7 +123,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
 def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
     """Return a new second factor to show, or that of `pending` again. Nothing is stored.
 
-    Raises `SetUpOver`.
+    Raises `SetUpExpired`.
     """
     if pending:
         secret = _secret_of(staff.username, pending)
@@ -139,9 +139,9 @@ def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
 def finish_set_up(staff: Staff, pending: str, code: str, current: str, *, visit: Visit) -> tuple[str, tuple[str, ...]]:
     """Switch the second factor on; return this browser's new token and the recovery codes, which are shown only once.
 
-    Raises `NotApplicable`, `SetUpOver`, `WrongPassword`, `WrongCode`, `TooManyAttempts`, `Conflict`.
+    Raises `NotApplicable`, `SetUpExpired`, `WrongPassword`, `WrongCode`, `TooManyAttempts`, `Conflict`.
     """
-    account, session = _mine(staff, second_factor_on=False)
+    account, session = _own_applicable(staff, second_factor_on=False)
     secret = _secret_of(account.username, pending)
     _check_password(account, current, visit, Action.SECOND_FACTOR_ADDED)
     now = clock.now()
@@ -164,7 +164,7 @@ def renew_recovery_codes(staff: Staff, current: str, *, visit: Visit) -> tuple[s
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
-    account, _session = _mine(staff, second_factor_on=True)
+    account, _session = _own_applicable(staff, second_factor_on=True)
     _check_password(account, current, visit, Action.RECOVERY_CODES_MADE)
     codes = second_factor.new_recovery_codes()
     actions: list[UpdateAction] = [StaffAccount.recovery_codes.set(second_factor.hashed(account.username, codes))]
@@ -178,7 +178,7 @@ def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
-    account, session = _mine(staff, second_factor_on=True)
+    account, session = _own_applicable(staff, second_factor_on=True)
     _check_not_required(staff)
     _check_password(account, current, visit, Action.SECOND_FACTOR_REMOVED)
     return _apply_here(account, session, second_factor.removal(), Action.SECOND_FACTOR_REMOVED)
@@ -220,7 +220,7 @@ def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
     Both were checked when the request came in. But what follows gives this browser a session of the account's next
     epoch, which must not happen if it was signed out in between.
     """
-    with beside(StaffSession.get, staff.session_id, consistent_read=True) as reading:
+    with run_alongside(StaffSession.get, staff.session_id, consistent_read=True) as reading:
         account = accounts.get(staff.username)
     try:
         session = reading.result()
@@ -231,7 +231,7 @@ def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
     return account, session
 
 
-def _mine(staff: Staff, *, second_factor_on: bool | None = None) -> tuple[StaffAccount, StaffSession]:
+def _own_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> tuple[StaffAccount, StaffSession]:
     account, session = _own(staff)
     _check_applicable(account, second_factor_on)
     return account, session
@@ -285,9 +285,9 @@ def _secret_of(username: str, pending: str) -> str:
         data = refs.unseal_data(_kind(username), pending)
         began, secret = data["began"], str(data["secret"])
     except (BadReference, TypeError, KeyError) as error:
-        raise SetUpOver(SCAN_AGAIN) from error
+        raise SetUpExpired(SCAN_AGAIN) from error
     if clock.is_expired(began + SET_UP_LASTS.total_seconds(), clock.now()):
-        raise SetUpOver(SCAN_AGAIN)
+        raise SetUpExpired(SCAN_AGAIN)
     return secret
 
 

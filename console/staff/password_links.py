@@ -55,10 +55,10 @@ def username_of(code: str) -> str:
 @sensitive_variables()
 def new_password(password: str) -> list[UpdateAction]:
     """Return the update actions that set another password and end a link to set one."""
-    return [StaffAccount.password_hash.set(passwords.hash_password(password)), *ending()]
+    return [StaffAccount.password_hash.set(passwords.hash_password(password)), *link_removal_actions()]
 
 
-def ending() -> list[UpdateAction]:
+def link_removal_actions() -> list[UpdateAction]:
     """Return the update actions that end an account's link."""
     return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]
 

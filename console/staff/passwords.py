@@ -26,7 +26,7 @@ from zxcvbn import zxcvbn
 
 from console.errors import ConsoleError, Invalid
 from console.staff.codes import new_code
-from console.store.calls import stopped_clock
+from console.store.calls import paused_deadline
 
 # Long enough for any passphrase; bounds the cost of hashing.
 MAX_LENGTH = 256
@@ -72,7 +72,7 @@ def _turn() -> Iterator[None]:
 
     Raises `TooManySignIns`.
     """
-    with stopped_clock():
+    with paused_deadline():
         if not _places.acquire(blocking=False):
             raise TooManySignIns
         try:

@@ -25,7 +25,7 @@ class RestoredAccount:
     is_disabled_again: bool
 
 
-def close_again(since: datetime) -> Iterator[RestoredAccount]:
+def disable_again(since: datetime) -> Iterator[RestoredAccount]:
     """Disable accounts again that were disabled since then, sign out all that were changed, and yield these.
 
     The restore reset the epochs that end sessions, so ended ones may be valid again. Raises the store's errors.

@@ -180,7 +180,7 @@ def change(
     of_access = not changed.keys().isdisjoint({"role", "scope"})
     ends_link = of_access and bool(account.password_link_hash)
     if ends_link:
-        actions += password_links.ending()
+        actions += password_links.link_removal_actions()
     payload: dict[str, Any] = {"changed": ", ".join([*changed, *(["password link ended"] if ends_link else [])])}
     if recorded:
         payload |= {"from": {name: stored[name] for name in recorded}, "to": {name: changed[name] for name in recorded}}

@@ -113,7 +113,7 @@ def budget(seconds: float | None) -> Iterator[Budget]:
 
 
 @contextmanager
-def stopped_clock() -> Iterator[None]:
+def paused_deadline() -> Iterator[None]:
     """Extend the deadline by the time spent inside: it waits for something other than DynamoDB."""
     started = time.monotonic()
     try:
@@ -145,7 +145,7 @@ def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
 
 
 @contextmanager
-def beside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Future[T]]":
+def run_alongside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Future[T]]":
     """Run `work` on the shared pool during the block, which may call `parallel`; wait for it on leaving the block.
 
     `work` itself must not call `parallel`: a pool thread that waits for others of the pool may wait forever.

@@ -224,7 +224,7 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     failed, is_trouble, attempts = True, False, Attempts()
     token = _attempts.set(attempts)
     try:
-        answer = _whole(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
+        answer = _checked_response(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
         failed = False
         return answer
     except TRANSLATED as error:
@@ -285,7 +285,7 @@ def _log_once(detail: str, reason: str) -> None:
         logger.error("%s (%s)", detail, reason)
 
 
-def _whole(answer: dict[str, Any], operation: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _checked_response(answer: dict[str, Any], operation: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the response. Raises `ResponseParserError` if it lacks a member that every response has."""
     wanted = "Attributes" if kwargs.get("ReturnValues") == "ALL_NEW" else ALWAYS_THERE.get(operation)
     if wanted is not None and wanted not in answer:

@@ -96,7 +96,7 @@ def _deleted(url: str, batch: Sequence[QueueMessage]) -> int:
     return len(_call("delete_message_batch", QueueUrl=url, Entries=entries).get("Failed", ()))
 
 
-def bring_again(url: str, delivery: QueueMessage, *, seconds: int) -> None:
+def redeliver_after(url: str, delivery: QueueMessage, *, seconds: int) -> None:
     """Make SQS deliver a message again after `seconds`, rather than after the queue's own visibility timeout."""
     _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
 

@@ -180,14 +180,14 @@ def count_worker_failure() -> None:
     count(WORKER_FAILURES, current_part())
 
 
-def begin(counter: Counter, values: Iterable[str]) -> None:
+def initialize_labels(counter: Counter, values: Iterable[str]) -> None:
     """Start a counter with one label at 0 for these values, so that the first count of each is seen as an increase."""
     for value in values:
         counter.labels(word(value))
 
 
-begin(SIGN_IN_FAILURES, SIGN_IN_FAILURES_KNOWN)
-begin(LOG_LINES, LEVELS)
+initialize_labels(SIGN_IN_FAILURES, SIGN_IN_FAILURES_KNOWN)
+initialize_labels(LOG_LINES, LEVELS)
 
 
 def count_request(route: str, method: str, status: int, seconds: float, *, is_late: bool) -> None:

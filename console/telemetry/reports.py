@@ -81,28 +81,28 @@ def redacted(event: "Event", hint: "Hint") -> "Event":
     given: dict[str, Any] = dict(event)
     kept: dict[str, Any] = {name: given[name] for name in _KEPT if name in given}
     try:
-        kept |= _told(given)
+        kept |= _reported_event(given)
     except Exception as error:
         kept["logentry"] = {"message": f"An error report could not be redacted: {type(error).__name__}"}
     return kept  # type: ignore[return-value]
 
 
-def _told(given: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"tags": dict(instrumentation.log_fields())}
+def _reported_event(given: dict[str, Any]) -> dict[str, Any]:
+    event: dict[str, Any] = {"tags": dict(instrumentation.log_fields())}
     if (observed := instrumentation.current_request()) is not None:
-        told["transaction"] = f"{observed.request.method} {observed.route}"
-        told["tags"]["route"] = observed.route
-        told["request"] = {"method": observed.request.method}
+        event["transaction"] = f"{observed.request.method} {observed.route}"
+        event["tags"]["route"] = observed.route
+        event["request"] = {"method": observed.request.method}
     if said := given.get("logentry") or ({"message": given["message"]} if "message" in given else None):
         words = str(said.get("formatted") or said.get("message") or "")
-        told["logentry"] = {"message": without_secrets(words)}
+        event["logentry"] = {"message": without_secrets(words)}
     if values := (given.get("exception") or {}).get("values"):
-        told["exception"] = {"values": [_exception(each) for each in values]}
+        event["exception"] = {"values": [_exception(each) for each in values]}
     if crumbs := (given.get("breadcrumbs") or {}).get("values"):
-        told["breadcrumbs"] = {"values": crumbs}
+        event["breadcrumbs"] = {"values": crumbs}
     trace = (given.get("contexts") or {}).get("trace") or {}
-    told["contexts"] = {"trace": {name: trace[name] for name in _OF_TRACE if name in trace}}
-    return told
+    event["contexts"] = {"trace": {name: trace[name] for name in _OF_TRACE if name in trace}}
+    return event
 
 
 def _exception(found: dict[str, Any]) -> dict[str, Any]:

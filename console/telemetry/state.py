@@ -43,7 +43,7 @@ _sources: dict[str, tuple[Source, tuple[StateGauge, ...]]] = {}
 def register(name: str, source: Source, gauges: tuple[StateGauge, ...]) -> None:
     """Register a source and the gauges that it reads, once at start-up."""
     _sources[name] = source, gauges
-    instrumentation.begin(instrumentation.SCRAPE_ERRORS, [name])
+    instrumentation.initialize_labels(instrumentation.SCRAPE_ERRORS, [name])
 
 
 def gauges() -> list[StateGauge]:

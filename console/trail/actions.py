@@ -13,7 +13,7 @@ from typing import Any
 from console import clock
 from console.redaction import redact, redact_value
 from console.trail.models import AuditEntry
-from console.trees import tail, text_of, well_formed
+from console.trees import flatten_to_line, text_of, well_formed
 
 
 class Action(StrEnum):
@@ -173,7 +173,7 @@ def outcome_of(entry: AuditEntry) -> str:
     """
     if entry.plain("action_type") == Action.ACCESS_DENIED:
         return Result.FAILED
-    return outcome(_head(_opened(entry.plain("result"))))
+    return outcome(_outcome_text(_opened(entry.plain("result"))))
 
 
 def reason_of(stored: Any) -> str:
@@ -181,7 +181,7 @@ def reason_of(stored: Any) -> str:
     opened = _opened(stored)
     if isinstance(opened, dict):
         shown: Any = redact_value(well_formed(opened))
-        known = outcome(_head(opened)) != "unknown" and isinstance(shown, dict)
+        known = outcome(_outcome_text(opened)) != "unknown" and isinstance(shown, dict)
         return redact(_reason_in(shown) if known else _as_text(shown))
     return redact(_rest(_as_text(opened)))
 
@@ -196,7 +196,7 @@ def _opened(stored: Any) -> Any:
     return stored
 
 
-def _head(stored: Any) -> str:
+def _outcome_text(stored: Any) -> str:
     """Return the text that begins with the outcome: the text itself, or a map's first value with an outcome's name."""
     if not isinstance(stored, dict):
         return _as_text(stored)
@@ -210,7 +210,7 @@ def _reason_in(payload: dict[str, Any]) -> str:
     reasons: list[str] = []
     others: list[str] = []
     for name, value in payload.items():
-        words = tail(value) if isinstance(value, dict | list) else text_of(value)
+        words = flatten_to_line(value) if isinstance(value, dict | list) else text_of(value)
         if value in (None, ""):
             continue
         if name.lower() in _OUTCOMES and not heads and isinstance(value, str):
@@ -247,7 +247,7 @@ def _as_text(value: Any) -> str:
 LONGEST_PERIOD = timedelta(hours=1)
 
 
-_MADE_ONCE = (
+_ONCE_PER_PERIOD = (
     Action.TRANSCRIPT_OPENED,
     Action.PERSON_LOOKED_UP,
     Action.CODE_ASKED,
@@ -289,7 +289,7 @@ def instant_of(entry: AuditEntry) -> datetime | None:
 def happened_at(entry: AuditEntry) -> datetime | None:
     """Return the time that an entry's row shows: that of its key, or a later one of the same period in its payload."""
     at = instant_of(entry)
-    if at is None or at.second or at.microsecond or entry.plain("action_type") not in _MADE_ONCE:
+    if at is None or at.second or at.microsecond or entry.plain("action_type") not in _ONCE_PER_PERIOD:
         return at
     stated = clock.parse_instant(payload_of(entry).get("at"))
     return stated if stated and at <= stated < at + LONGEST_PERIOD else at

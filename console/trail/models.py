@@ -113,8 +113,8 @@ class IdempotencyRecord(ForeignModel):
     # on hand-off actions during a service's work: the conversation's status, and a keyed digest of the reason
     during_status = UnicodeAttribute(null=True)
     during_reason = UnicodeAttribute(null=True)
-    # on hand-off actions by which nobody else gets or loses the conversation: nobody needs to be notified
-    nobody_to_tell = BooleanAttribute(null=True)
+    # on hand-off actions: whether somebody else gets or loses the conversation, and so gets a notice
+    concerns_others = BooleanAttribute(null=True)
 
     by_conversation = ConversationEventsIndex()
 

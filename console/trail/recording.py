@@ -223,7 +223,7 @@ def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
     return record_once(entry, about, timedelta(hours=1), at)
 
 
-def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
+def write_with_pending_entry(entry: TrailEntry, write: Callable[[], None]) -> None:
     """Make one conditional write with its entry in the trail, which is pending until the outcome is known.
 
     `write` raises `ConditionFailed` if the item has changed since it was read, which becomes `Conflict`. Raises
@@ -236,23 +236,23 @@ def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
         raise NoTrail("Changes are made", "nothing was changed") from missing
     except ConsoleError:
         # The entry may have been written all the same, but the action was not begun.
-        _settle(item, f"{Result.FAILED}: not begun")
+        _record_outcome(item, f"{Result.FAILED}: not begun")
         raise
     try:
         write()
     except Throttled:
-        _settle(item, f"{Result.FAILED}: the store was busy")
+        _record_outcome(item, f"{Result.FAILED}: the store was busy")
         raise
     except ConditionFailed as lost:
-        _settle(item, f"{Result.CONFLICT}: it had changed")
+        _record_outcome(item, f"{Result.CONFLICT}: it had changed")
         raise Conflict("It changed in the meantime, so nothing was done.") from lost
     except NotAccepted:
-        _settle(item, f"{Result.FAILED}: refused as invalid")
+        _record_outcome(item, f"{Result.FAILED}: refused as invalid")
         raise
-    _settle(item, Result.SUCCESS)
+    _record_outcome(item, Result.SUCCESS)
 
 
-def _settle(item: AuditEntry, result: str) -> None:
+def _record_outcome(item: AuditEntry, result: str) -> None:
     """Write the outcome, with one retry. If that fails the entry stays pending: the action is already done."""
     for _ in range(2):
         try:

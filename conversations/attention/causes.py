@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from console import clock
 from console.store.models import plain
-from conversations.attention.hours import after
+from conversations.attention.hours import add_business_time
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff.stored import (
     AGENT,
@@ -138,7 +138,7 @@ def expires_at(stored: Raw) -> datetime | None:
 def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
     """Return the causes of a conversation in any hand-off state, as its row in the index shows them."""
     if has_people(stored):
-        return of_people(stored, now)
+        return causes_while_with_people(stored, now)
     cause = text_in(stored, ATTENTION)
     return (Cause(cause),) if cause in set(Cause) else ()
 
@@ -161,10 +161,10 @@ def cause_since(cause: Cause, stored: Raw) -> datetime | None:
 
 def comes_first(stored: Raw, now: datetime) -> bool:
     """Return whether an item comes first in the queue: it is marked urgent, or expires within a day."""
-    return is_urgent(stored) or Cause.EXPIRING in of_people(stored, now)
+    return is_urgent(stored) or Cause.EXPIRING in causes_while_with_people(stored, now)
 
 
-def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
+def causes_while_with_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
     """Return the causes of a conversation that people have or are wanted for, as its row in the index shows them."""
     flag, agent = flag_in(stored), text_in(stored, AGENT)
     if not flag and not agent:
@@ -178,7 +178,7 @@ def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AwaitedAnswer:
     """The answer that a customer awaits from people. `since`: when the wait began, None if nothing is awaited.
 
     `due_at`: when people mean to answer by, None without a target. `is_first`: nobody has answered yet.
@@ -193,10 +193,10 @@ class Answer:
         return self.due_at is not None and now >= self.due_at
 
 
-def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
+def answer_in(stored: Raw, levels: ServiceLevels) -> AwaitedAnswer:
     """Return since when a customer waits for a person's answer, and by when it is due."""
     if not has_people(stored):
-        return Answer()
+        return AwaitedAnswer()
     asked, answered = instant_in(stored, REQUESTED_AT), instant_in(stored, ANSWERED_AT)
     # An answer before the latest request does not count for it.
     is_first = answered is None or (asked is not None and answered < asked)
@@ -205,8 +205,8 @@ def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
         unanswered = (instant_in(stored, name) for name in (UNANSWERED_AT, HEARD_AT))
         since = next((each for each in unanswered if each is not None and each > answered), None)
     target = levels.first_answer if is_first else levels.next_answer
-    due_at = None if since is None or target is None else after(since, target, levels.hours)
-    return Answer(since, due_at, is_first)
+    due_at = None if since is None or target is None else add_business_time(since, target, levels.hours)
+    return AwaitedAnswer(since, due_at, is_first)
 
 
 def is_awaited(stored: Raw) -> bool:
@@ -222,4 +222,4 @@ def return_at(stored: Raw, levels: ServiceLevels) -> datetime | None:
     if levels.return_after is None or taken is None or not is_held:
         return None
     since = answer_in(stored, levels).since
-    return None if since is None else after(max(since, taken), levels.return_after, levels.hours)
+    return None if since is None else add_business_time(max(since, taken), levels.return_after, levels.hours)

@@ -41,7 +41,7 @@ class BusinessHours:
                 yield max(begin, since), end
 
 
-def after(since: datetime, span: timedelta, hours: BusinessHours | None) -> datetime:
+def add_business_time(since: datetime, span: timedelta, hours: BusinessHours | None) -> datetime:
     """Return when `span` has passed since an instant; with `hours`, only business hours count."""
     if hours is None or not hours.days:
         return since + span

@@ -8,13 +8,13 @@ from console import clock
 from console.errors import NotFound
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail, save_once
-from conversations.attention.causes import Answer, answer_in, return_at
+from conversations.attention.causes import AwaitedAnswer, answer_in, return_at
 from conversations.attention.levels import ServiceLevels
 from conversations.attention.timers import set_timer
 from conversations.handoff.actions import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
 from conversations.handoff.service import perform_as
-from conversations.handoff.stored import ANSWERED_AT, BEFORE, LAST_ACTION, SWITCH, Raw, text_in
+from conversations.handoff.stored import ANSWERED_AT, LAST_ACTION, ROUTING_BEFORE, SWITCH, Raw, text_in
 from conversations.indexer.writing import key_in
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
@@ -32,10 +32,10 @@ def note_missed(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
     return _record(stored, answer, answer.due_at)
 
 
-def _record(stored: Raw, answer: Answer, due_at: datetime) -> bool:
+def _record(stored: Raw, answer: AwaitedAnswer, due_at: datetime) -> bool:
     conversation_id, since = stored["conversation_id"]["S"], "" if answer.since is None else clock.to_iso(answer.since)
     named = "\n".join(("overdue", stored["primary_channel"]["S"], conversation_id, since, clock.to_iso(due_at)))
-    told = TrailEntry(
+    entry = TrailEntry(
         trail=conversation_trail(conversation_id),
         action=Action.TARGET_MISSED,
         actor=TIMER,
@@ -44,10 +44,10 @@ def _record(stored: Raw, answer: Answer, due_at: datetime) -> bool:
         action_id=hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32],
         result=Result.SUCCESS,
     )
-    return save_once(build(told, due_at))
+    return save_once(build(entry, due_at))
 
 
-def give_back(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
+def release_if_silent(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
     """Release a conversation whose holder is silent for too long; return whether this call released it.
 
     The holder is notified. A person who acts or answers at the same moment takes precedence. Raises the store's errors.
@@ -57,7 +57,7 @@ def give_back(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
         return False
     item = Conversation.from_raw_data(stored)
     # Includes what makes this action fail (an answer, a routing change), so that the next try is another action.
-    seen = json.dumps([stored.get(name) for name in (LAST_ACTION, SWITCH, BEFORE)], sort_keys=True, default=str)
+    seen = json.dumps([stored.get(name) for name in (LAST_ACTION, SWITCH, ROUTING_BEFORE)], sort_keys=True, default=str)
     named = "\n".join(("returned", item.primary_channel, item.conversation_id, clock.to_iso(at), seen))
     action_id = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
     intent = intent_for(HandOffAction.RELEASE, item, hand_off_of(item), action_id)

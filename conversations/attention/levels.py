@@ -72,7 +72,7 @@ def _levels_in(company_id: str) -> dict[str, ServiceLevels]:
 
 def forget(company_id: str) -> None:
     """Drop a company's levels from this process's cache, after changing them."""
-    caching.forget(_levels_in, company_id)
+    caching.invalidate(_levels_in, company_id)
 
 
 def partition_of(company_id: str) -> str:
@@ -146,9 +146,9 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
     check_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
-    told = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
+    entry = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
     try:
-        put_version(partition_of(company_id), _sort_key(project_id), kept, version, told)
+        put_version(partition_of(company_id), _sort_key(project_id), kept, version, entry)
     except TransactionRefused as refused:
         raise Conflict(
             "Somebody else has just changed these service levels. Save again to replace their change with yours."

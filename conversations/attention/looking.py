@@ -10,12 +10,12 @@ from console import clock
 from console.store.calls import table_name
 from console.store.connection import call
 from conversations.attention.causes import answer_in
-from conversations.attention.lateness import give_back, note_missed
+from conversations.attention.lateness import note_missed, release_if_silent
 from conversations.attention.planning import levels_in, plan_next
 from conversations.attention.timers import GRACE, KEPT, due_timers
 from conversations.handoff.protocol import read_raw
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import Did, WorkCounts, is_passing, tend
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient, repair_item
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.writing import READ
 from conversations.insight import writing as insight
@@ -32,7 +32,7 @@ FIRST_LOOKS_BACK = timedelta(hours=1)
 MINUTES_AT_ONCE = 120
 
 
-def look_again(key: Raw) -> WorkCounts:
+def process_conversation(key: Raw) -> WorkCounts:
     """Judge a conversation's current state, do what is due, and set the next timer. Safe to repeat.
 
     Raises the store's errors.
@@ -41,16 +41,16 @@ def look_again(key: Raw) -> WorkCounts:
     stored = read_raw(key, READ)
     if stored is None:
         return done
-    if (tended := tend(stored)) is not None:
-        stored, done[Did.REPAIRED] = tended[0], 1
+    if (tended := repair_item(stored)) is not None:
+        stored, done[WorkOutcome.REPAIRED] = tended[0], 1
     now, levels = clock.now(), levels_in(stored)
-    done[Did.OVERDUE] += (is_news := note_missed(stored, levels, now))
+    done[WorkOutcome.OVERDUE] += (is_news := note_missed(stored, levels, now))
     if answer_in(stored, levels).is_missed(now):
         # The item does not change here, and the process that recorded it may have died before this.
         insight.note_seen(stored, again=is_news)
     # The indexer notifies about everything else, as that changes the item.
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
-    done[Did.RETURNED] += give_back(stored, levels, now)
+    done[WorkOutcome.RETURNED] += release_if_silent(stored, levels, now)
     # Also after a release: its answer is still due, and what was due before is not planned again.
     plan_next(stored, now)
     return +done
@@ -91,13 +91,13 @@ class Timers(LeasedWorker):
     def _ring(self, timer: Raw) -> WorkCounts:
         key = {name: timer[name] for name in ("primary_channel", "conversation_id")}
         try:
-            done = look_again(key)
+            done = process_conversation(key)
         except Exception as error:
-            if is_passing(error):
+            if is_transient(error):
                 raise
             # One bad conversation must not block the others. No message: it may quote a key.
             logger.warning("A conversation could not be looked at again: %s", type(error).__name__)
-            done = Counter({Did.FAILED: 1})
+            done = Counter({WorkOutcome.FAILED: 1})
         call("DeleteItem", TableName=table_name("CONSOLE"), Key={name: timer[name] for name in ("pk", "sk")})
         return done
 

@@ -22,10 +22,10 @@ def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
         return False
     written = [str(each.get("content") or "") for each in StoredMessages.of(stored.get("messages")).by_customer()][-1:]
     said = "\n".join(each[:_LOOKED_THROUGH] for each in (reason_in(stored), *written)).lower()
-    return any(_is_said(word, said) for word in levels.urgent_words)
+    return any(_contains_word(word, said) for word in levels.urgent_words)
 
 
-def _is_said(word: str, said: str) -> bool:
+def _contains_word(word: str, said: str) -> bool:
     """Return whether a text contains a word; only ASCII words must match whole words: some scripts have no spaces."""
     if not word.isascii():
         return word in said

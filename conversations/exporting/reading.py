@@ -15,7 +15,7 @@ from conversations.companies import companies_for
 from conversations.contexts import filters_of, list_of, queue_form_of
 from conversations.exporting.rows import ConversationRow, row_of, row_of_entry
 from conversations.forms import bound_lookup
-from conversations.queries import ConversationFilters, ConversationList, any_of, of_recipient, read_list
+from conversations.queries import ConversationFilters, ConversationList, first_visible_row, of_recipient, read_list
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import read_tab
 
@@ -86,7 +86,7 @@ def _of_person(
     filters: Mapping[str, str],
 ) -> ListToExport:
     """Return the list of a recipient. Raises `NotFound` unless this person sees one of their conversations."""
-    if any_of(everything, staff) is None:
+    if first_visible_row(everything, staff) is None:
         raise NotFound
     return ListToExport(what, pages, filters, person=pseudonym_of(recipient))
 

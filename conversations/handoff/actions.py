@@ -16,7 +16,6 @@ from conversations import records
 from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
-    BEFORE,
     BY_HAND,
     FLAG,
     GONE_WITH_THE_AI,
@@ -28,6 +27,7 @@ from conversations.handoff.stored import (
     QUEUE,
     REASON,
     REQUESTED_AT,
+    ROUTING_BEFORE,
     STATUS,
     SWITCH,
     TAKEN_AT,
@@ -38,9 +38,9 @@ from conversations.handoff.stored import (
     Raw,
     as_seen,
     held_in,
+    involves_routing,
     is_for_people,
     leads_back_to_ai,
-    matters,
     routing_change,
     status_in,
     text,
@@ -274,7 +274,7 @@ def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) ->
     change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
     if intent.action is HandOffAction.ACKNOWLEDGE:
         change.values[WANTED] = {"BOOL": intent.flag_seen}
-    elif intent.asks_again and records.is_given_up(status_in(stored), text_in(stored, ATTENTION)):
+    elif intent.asks_again and records.is_abandoned(status_in(stored), text_in(stored, ATTENTION)):
         # The status of a service that gave up or died keeps other services from answering until it changes.
         change.values[STATUS] = text(records.RETRY)
     elif not has_it:
@@ -321,7 +321,7 @@ def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[st
     if intent.asks_again:
         conditions.as_read(ATTENTION, stored)
         conditions.as_read(STATUS, stored)
-    if matters(stored):
+    if involves_routing(stored):
         conditions.as_read(SWITCH, stored)
-        conditions.as_read(BEFORE, stored)
+        conditions.as_read(ROUTING_BEFORE, stored)
     return update_item(intent.primary_channel, intent.conversation_id, change, conditions)

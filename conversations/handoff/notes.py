@@ -5,7 +5,7 @@ from console.errors import Forbidden, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.store.connection import call
 from console.trail.actions import Action
-from console.trail.recording import Actor, TrailEntry, conversation_trail, write_on_record
+from console.trail.recording import Actor, TrailEntry, conversation_trail, write_with_pending_entry
 from conversations.handoff.service import MAX_TEXT
 from conversations.handoff.stored import ATTRIBUTES, NOTE, Expression, as_seen, text, update_item
 from conversations.models import Conversation
@@ -42,7 +42,7 @@ def save_note(primary_channel: str, conversation_id: str, staff: Staff, note: st
         item.company_id or "",
         payload={"characters": len(note)},
     )
-    write_on_record(entry, lambda: _send(update))
+    write_with_pending_entry(entry, lambda: _send(update))
 
 
 def _send(update: dict[str, object]) -> None:

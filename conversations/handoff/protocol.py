@@ -26,7 +26,7 @@ from console.store.connection import call
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail
-from conversations import giving
+from conversations import hand_off_notices
 from conversations.handoff.stored import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
 from conversations.models import Conversation
 from conversations.reading import reference_of
@@ -59,7 +59,7 @@ def send(update: dict[str, Any]) -> Sent:
     item means that the conversation is gone.
     """
     try:
-        return Sent(True, retried(lambda: call("UpdateItem", **update))["Attributes"])
+        return Sent(True, retry_on_collision(lambda: call("UpdateItem", **update))["Attributes"])
     except (ConditionFailed, NotAccepted) as refused:
         try:
             item = getattr(refused, "item", None) or read_raw(update["Key"])
@@ -93,7 +93,7 @@ def read_raw(key: Raw, attributes: Sequence[str] = ATTRIBUTES) -> Raw | None:
     return found.raw
 
 
-def retried(work: Callable[[], T]) -> T:
+def retry_on_collision(work: Callable[[], T]) -> T:
     """Do a write, and retry it if it collides with a transaction on the same item, such as one of a double click.
 
     Such a write was not carried out, and the transaction ends within milliseconds. Rate limits are not retried, because
@@ -139,7 +139,7 @@ class HandOffAct:
 
     def entry(self, at: datetime, result: str) -> AuditEntry:
         """Build its trail entry."""
-        told = TrailEntry(
+        recorded_entry = TrailEntry(
             trail=conversation_trail(self.conversation_id),
             action=self.action,
             actor=self.actor,
@@ -150,14 +150,14 @@ class HandOffAct:
             idempotency_key=self.event_id,
             previous_action_id=self.previous,
         )
-        return build(told, at)
+        return build(recorded_entry, at)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
     """An action's records as stored. `attempts` counts the writes sent or about to be sent.
 
-    `nobody_to_tell`: nobody else gets or loses the conversation. False if that is unknown, so that the trail is read.
+    `concerns_others`: somebody else gets or loses the conversation. True if that is unknown, so that the trail is read.
     """
 
     event_id: str
@@ -167,7 +167,7 @@ class RecordedAction:
     attempts: int
     reference: str
     action: str = ""
-    nobody_to_tell: bool = False
+    concerns_others: bool = True
 
     @property
     def is_pending(self) -> bool:
@@ -193,7 +193,7 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
         _put("AUDIT", entry.serialize(), "conversation_id"),
     ]
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=puts))
+        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
     except TransactionRefused as refused:
         found = _found_by(refused) or lookup(act.event_id)
         if found is None:
@@ -227,7 +227,7 @@ def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRe
         ts_action_id=entry.ts_action_id,
         attempts=1,
         reference=reference_of(act.primary_channel, act.conversation_id),
-        nobody_to_tell=None if act.concerns_others else True,
+        concerns_others=act.concerns_others,
         # A service at work may write back what it has read, over this action.
         during_status=status_in(act.item) if is_processing(act.item) else None,
         during_reason=reason_digest(act.conversation_id, act.item) if is_processing(act.item) else None,
@@ -250,7 +250,7 @@ def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | 
         "ReturnValues": "ALL_NEW",
     }
     try:
-        answer = retried(lambda: call("UpdateItem", **update))
+        answer = retry_on_collision(lambda: call("UpdateItem", **update))
     except ConditionFailed:
         return None
     return recorded_of(answer["Attributes"])
@@ -263,8 +263,8 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
     whether this result was written. Raises the store's errors.
     """
     status, now = result.partition(":")[0], clock.to_iso(at)
-    if status == Result.SUCCESS and not recorded.nobody_to_tell and giving.concerns_others(recorded.action):
-        giving.tell_of(recorded.trail, recorded.sort_key, recorded.reference)
+    if status == Result.SUCCESS and recorded.concerns_others and hand_off_notices.concerns_others(recorded.action):
+        hand_off_notices.post_notices(recorded.trail, recorded.sort_key, recorded.reference)
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
     entry = _settle("AUDIT", entry_key, "result", result)
@@ -273,7 +273,7 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
         record["ExpressionAttributeValues"][":one"] = {"N": "1"}
     updates = [{"Update": record}, {"Update": entry}]
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=updates))
+        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=updates))
     except TransactionRefused as refused:
         return not only_write and _close_what_is_left([record, entry], refused)
     return True
@@ -322,7 +322,7 @@ def recorded_of(raw: Raw) -> RecordedAction:
         attempts=int(record.attempts or 0),
         reference=record.reference or "",
         action=record.intent or "",
-        nobody_to_tell=bool(record.nobody_to_tell),
+        concerns_others=record.concerns_others is not False,
     )
 
 

@@ -35,13 +35,20 @@ from conversations.handoff.protocol import (
 )
 from conversations.handoff.receivers import check_receiver
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
-from conversations.handoff.stored import ATTRIBUTES, Raw, is_left, last_action_of, text, what_becomes_of_routing
+from conversations.handoff.stored import (
+    ATTRIBUTES,
+    Raw,
+    describe_routing_change,
+    last_action_of,
+    text,
+    was_switch_changed,
+)
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown
 
 MAX_TEXT = 2_000
-MAYBE = "The database did not answer in time. The action may have worked. This page shows the current state."
+UNKNOWN_OUTCOME = "The database did not answer in time. The action may have worked. This page shows the current state."
 RELEASE_TRIES = 3
 
 
@@ -62,11 +69,11 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", t
     if intent.action in GIVES:
         check_receiver(intent, to)
         # The same form submitted for another receiver is another action, which loses to the first one.
-        intent = replace(intent, action_id=id_for(intent.action_id, to))
+        intent = replace(intent, action_id=derive_action_id(intent.action_id, to))
     return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
 
 
-def id_for(action_id: str, what: str) -> str:
+def derive_action_id(action_id: str, what: str) -> str:
     """Derive the id of one of several actions of a form; `what` is its receiver or its name."""
     return hashlib.sha256(f"{action_id}\n{what}".encode(errors="replace")).hexdigest()[: len(action_id)]
 
@@ -182,7 +189,7 @@ class _Performance:
             to=self.to,
             since=self.since,
         )
-        self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent)
+        self.leaves_routing = was_switch_changed(item.raw) and not ends_for_people(self.intent)
         sent = send(update_of(self.intent, change, item.raw, self.as_read))
         if sent.accepted and sent.item is not None:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
@@ -200,7 +207,7 @@ class _Performance:
             payload["colleague" if intent.action is HandOffAction.ASSIGN else "group"] = self.to
         if intent.agent_seen and intent.agent_seen != self.actor.name:
             payload["held by"] = agent_shown(intent.agent_seen)
-        if routing := what_becomes_of_routing(item.raw, for_people=ends_for_people(intent)):
+        if routing := describe_routing_change(item.raw, for_people=ends_for_people(intent)):
             payload["routing"] = routing
         return HandOffAct(
             action=intent.action.audited_as,
@@ -241,7 +248,7 @@ class _Performance:
             # If the last action is still as seen, nobody acted and the trail need not be read.
             links = trail_links(recorded.trail) if moved else {}
         except ConsoleError as error:
-            raise StoreUnavailable(MAYBE) from error
+            raise StoreUnavailable(UNKNOWN_OUTCOME) from error
         found = resolution_of(self.intent.action_id, self.intent.last_action_seen, last_action, links)
         if found is Resolution.APPLIED:
             return self._succeeded(recorded, sent.item or {}, replayed=replayed)
@@ -272,7 +279,7 @@ class _Performance:
         """Return the error for an unknown outcome; the action stays pending until it is settled."""
         if isinstance(sent.error, Throttled):
             return sent.error
-        unknown = StoreUnavailable(MAYBE)
+        unknown = StoreUnavailable(UNKNOWN_OUTCOME)
         unknown.__cause__ = sent.error
         return unknown
 

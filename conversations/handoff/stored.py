@@ -41,7 +41,7 @@ REPLY_FAILED_AT = "hand_off_reply_failed_at"
 GROUP = "hand_off_group"
 
 # The platform's routing switch, by which a customer's next message goes to people or the AI; and its value before ours.
-SWITCH, BEFORE = "auto_queue_reply_message", "hand_off_routing_before"
+SWITCH, ROUTING_BEFORE = "auto_queue_reply_message", "hand_off_routing_before"
 
 # Attributes of the last time that people had it.
 OF_LAST_TIME = (URGENT, GROUP, ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
@@ -77,7 +77,7 @@ ATTRIBUTES = (
     HEARD_AT,
     REPLY_FAILED_AT,
     SWITCH,
-    BEFORE,
+    ROUTING_BEFORE,
 )
 
 
@@ -205,14 +205,14 @@ def goes_to_people(stored: Raw) -> bool:
 
 def went_to_people(stored: Raw) -> bool:
     """Return whether the platform's own routing sends messages to people, regardless of what the console set."""
-    if BEFORE in stored:
-        return stored[BEFORE].get("L") == [_ON]
+    if ROUTING_BEFORE in stored:
+        return stored[ROUTING_BEFORE].get("L") == [_ON]
     return goes_to_people(stored)
 
 
 def is_set_by_console(stored: Raw) -> bool:
     """Return whether the console set the switch and nobody has changed it since."""
-    return BEFORE in stored and not is_left(stored)
+    return ROUTING_BEFORE in stored and not was_switch_changed(stored)
 
 
 def leads_back_to_ai() -> bool:
@@ -226,41 +226,41 @@ def is_for_people(*, flag: bool, agent: str) -> bool:
     return bool(agent and mode != OFF) or bool(flag and mode == WAITING)
 
 
-def matters(stored: Raw) -> bool:
+def involves_routing(stored: Raw) -> bool:
     """Return whether an action on an item involves routing: it is configured, or the console has set the switch."""
-    return settings.HAND_OFF_ROUTING != OFF or BEFORE in stored
+    return settings.HAND_OFF_ROUTING != OFF or ROUTING_BEFORE in stored
 
 
-def is_left(stored: Raw) -> bool:
+def was_switch_changed(stored: Raw) -> bool:
     """Return whether somebody else changed the switch after the console set it."""
-    return BEFORE in stored and stored.get(SWITCH) != _ON
+    return ROUTING_BEFORE in stored and stored.get(SWITCH) != _ON
 
 
-def what_becomes_of_routing(stored: Raw, *, for_people: bool) -> str:
+def describe_routing_change(stored: Raw, *, for_people: bool) -> str:
     """Say for the trail what an action does to an item's routing; "" for nothing."""
     values, removed = routing_change(stored, for_people=for_people)
     if not values and not removed:
         return ""
     if for_people:
         return TO_PEOPLE
-    return "kept as changed in the meantime" if is_left(stored) else "as before"
+    return "kept as changed in the meantime" if was_switch_changed(stored) else "as before"
 
 
 def routing_change(stored: Raw, *, for_people: bool) -> tuple[Raw, tuple[str, ...]]:
     """Return the attributes to set, as DynamoDB JSON, and to remove, so that an item's routing is right."""
     if for_people:
-        if BEFORE in stored and not is_left(stored):
+        if ROUTING_BEFORE in stored and not was_switch_changed(stored):
             return {}, ()
         # A list keeps the type of the earlier value; an empty one means that there was none.
-        return {SWITCH: _ON, BEFORE: {"L": [sendable(stored[SWITCH])] if SWITCH in stored else []}}, ()
-    if BEFORE not in stored:
+        return {SWITCH: _ON, ROUTING_BEFORE: {"L": [sendable(stored[SWITCH])] if SWITCH in stored else []}}, ()
+    if ROUTING_BEFORE not in stored:
         return {}, ()
-    if is_left(stored):
-        return {}, (BEFORE,)
-    stood = stored[BEFORE].get("L")
+    if was_switch_changed(stored):
+        return {}, (ROUTING_BEFORE,)
+    stood = stored[ROUTING_BEFORE].get("L")
     if not stood:
-        return {}, (SWITCH, BEFORE)
-    return {SWITCH: sendable(stood[0])}, (BEFORE,)
+        return {}, (SWITCH, ROUTING_BEFORE)
+    return {SWITCH: sendable(stood[0])}, (ROUTING_BEFORE,)
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------

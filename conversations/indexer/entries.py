@@ -18,7 +18,7 @@ from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trail.recording import PLATFORM, TrailEntry, build, conversation_trail, save_once
 from conversations.handoff.stored import Raw, reason_in
-from conversations.indexer.states import marks_of
+from conversations.indexer.states import hand_off_marks
 
 REASON_LENGTH = 2_000
 
@@ -41,7 +41,7 @@ class HumanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRequest:
+class RecordedRequests:
     """The requests in a trail, oldest first, and for each fence the id of the action before it.
 
     A fence only changes the item's last action, so a request before it and one after it are the same.
@@ -74,7 +74,7 @@ class RecordedRequest:
 
 def request_in(stored: Raw, at: str, edge_at: str = "") -> HumanRequest:
     """Return the request that an item, or an image of it, describes."""
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
     return HumanRequest(conversation_id, marks.company_id, marks.last_action, at, edge_at, reason)
 
@@ -89,9 +89,9 @@ def _key(conversation_id: str, at: str, *more: str) -> str:
     return f"{at}#{hashlib.sha256(named).hexdigest()[:32]}"
 
 
-def recorded_since(conversation_id: str, since: str) -> RecordedRequest:
+def recorded_since(conversation_id: str, since: str) -> RecordedRequests:
     """Return the requests and fences in the trail from `since` on. Strongly consistent. Raises the store's errors."""
-    recorded = RecordedRequest([], {})
+    recorded = RecordedRequests([], {})
     is_request = (AuditEntry.action_type == Action.HAND_OFF_REQUEST.value) & (AuditEntry.actor == PLATFORM.name)
     for entry in AuditEntry.query(
         conversation_trail(conversation_id),
@@ -109,7 +109,7 @@ def recorded_since(conversation_id: str, since: str) -> RecordedRequest:
     return recorded
 
 
-def ensure(request: HumanRequest) -> bool:
+def save_request_once(request: HumanRequest) -> bool:
     """Write a request's entry unless it exists; return whether this call wrote it. Raises the store's errors."""
     at = clock.parse_instant(request.at)
     if at is None:
@@ -146,6 +146,6 @@ def claim(found: HumanRequest, request: HumanRequest) -> bool:
     return True
 
 
-def of_earlier_flip(found: HumanRequest, request: HumanRequest) -> HumanRequest:
+def entry_for_earlier_flip(found: HumanRequest, request: HumanRequest) -> HumanRequest:
     """Return a separate entry for the earlier flip that `found` recorded before `request` claimed it."""
     return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")

@@ -13,7 +13,7 @@ from conversations.handoff.stored import REQUESTED_AT, Raw
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
-from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
+from conversations.indexer.states import Repair, hand_off_marks, is_outside, repair_of
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import READ, after, key_in, write
 from conversations.insight import writing as insight
@@ -21,7 +21,7 @@ from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import new_notifications, notifications_of
 
 
-class Did(StrEnum):
+class WorkOutcome(StrEnum):
     """The indexer's counters."""
 
     READ = "read"
@@ -37,14 +37,14 @@ class Did(StrEnum):
 WorkCounts = Counter[str]
 
 
-def is_passing(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Return whether a retry may succeed: the store was unavailable or busy. Otherwise the item is at fault."""
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
 
 
 def handle(change: StreamChange) -> WorkCounts:
     """Process one record of the stream."""
-    done: WorkCounts = Counter({Did.READ: 1})
+    done: WorkCounts = Counter({WorkOutcome.READ: 1})
     if change.new is None:
         if change.old is not None:
             insight.remove(change.old)
@@ -54,30 +54,30 @@ def handle(change: StreamChange) -> WorkCounts:
     announce(new_notifications(change.new, change.old or {}, levels_in(change.new), clock.now(), change.at))
     # Last, so that a failure to register the company keeps no conversation out of the queue.
     note_company_of(change.new)
-    done[Did.COUNTED] += insight.note_change(change.new, change.old)
+    done[WorkOutcome.COUNTED] += insight.note_change(change.new, change.old)
     return done
 
 
 def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
     done: WorkCounts = Counter()
-    edge = requests.edge_of(change)
+    edge = requests.flag_rise_in(change)
     if _is_flip(change) and _was_written_back(change):
         restored, goes_on = _restore(change)
-        done[Did.REASSERTED] += restored
+        done[WorkOutcome.REASSERTED] += restored
         if not goes_on:
             # Such a flip is never a request, even if another worker restored it first.
             edge = None
     if edge is not None:
-        done[Did.REQUESTED] += requests.settle(edge)
+        done[WorkOutcome.REQUESTED] += requests.record_request(edge)
         _mark_urgent(edge)
     elif repair_of(image, clock.now()) is not None:
         # The image may be old, so judge the current item.
         stored = read_raw(key_in(image), READ)
-        done[Did.REPAIRED] += stored is not None and tend(stored) is not None
+        done[WorkOutcome.REPAIRED] += stored is not None and repair_item(stored) is not None
     return done
 
 
-def _mark_urgent(edge: requests.Edge) -> None:
+def _mark_urgent(edge: requests.FlagRise) -> None:
     """Mark a requested conversation as urgent where the middleware notes that it cannot wait.
 
     A repeated record may belong to a request that is over: the item is only marked if it waits because of this one.
@@ -86,15 +86,15 @@ def _mark_urgent(edge: requests.Edge) -> None:
     why = urgent_by_middleware(image["conversation_id"]["S"]) if is_open_for_urgency(image) else ""
     for _ in range(requests.TRIES if why else 0):
         stored = read_raw(key_in(image), READ)
-        if stored is None or not is_open_for_urgency(stored) or not _is_of(stored, edge):
+        if stored is None or not is_open_for_urgency(stored) or not _waits_because_of(stored, edge):
             return
-        if write(stored, Repair(urgent_values(stored, why, marks_of(stored).company_id))):
+        if write(stored, Repair(urgent_values(stored, why, hand_off_marks(stored).company_id))):
             return
 
 
-def _is_of(stored: Raw, edge: requests.Edge) -> bool:
+def _waits_because_of(stored: Raw, edge: requests.FlagRise) -> bool:
     """Return whether people have the item because of this request: since its time, or since a sweep first saw it."""
-    since = marks_of(stored).requested_at
+    since = hand_off_marks(stored).requested_at
     if since <= edge.at:
         return True
     recorded = entries.recorded_since(edge.request.conversation_id, edge.at).requests
@@ -103,7 +103,7 @@ def _is_of(stored: Raw, edge: requests.Edge) -> bool:
 
 def handle_item(stored: Raw) -> WorkCounts:
     """Process one item of a sweep, except for its facts."""
-    done = Counter({Did.READ: 1}) + _handle_stored(stored)
+    done = Counter({WorkOutcome.READ: 1}) + _handle_stored(stored)
     plan(stored, {})
     announce(notifications_of(stored, levels_in(stored), clock.now()))
     note_company_of(stored)
@@ -114,24 +114,24 @@ def _handle_stored(stored: Raw) -> WorkCounts:
     """Restore or repair an item, and record its request: a sweep sees no flips, so it infers one from the state."""
     done: WorkCounts = Counter()
     if reassert(stored):
-        done[Did.REASSERTED] += 1
+        done[WorkOutcome.REASSERTED] += 1
         return done
     dates_request, now = False, clock.now()
     if repair_of(stored, now) is not None:
-        tended = tend(stored)
+        tended = repair_item(stored)
         if tended is None:
             return done
-        done[Did.REPAIRED] += 1
+        done[WorkOutcome.REPAIRED] += 1
         stored, repair = tended
         dates_request = REQUESTED_AT in repair.values
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     by_platform = marks.wanted is not True or dates_request
     if marks.flag and not marks.agent and marks.requested_at and by_platform and not is_outside(stored, marks, now):
-        done[Did.REQUESTED] += entries.ensure(request_in(stored, marks.requested_at))
+        done[WorkOutcome.REQUESTED] += entries.save_request_once(request_in(stored, marks.requested_at))
     return done
 
 
-def tend(stored: Raw) -> tuple[Raw, Repair] | None:
+def repair_item(stored: Raw) -> tuple[Raw, Repair] | None:
     """Repair an item; return it as repaired with the repair, None if nothing was wrong. `stored` may be old."""
     current: Raw | None = stored
     for _ in range(requests.TRIES):
@@ -140,22 +140,22 @@ def tend(stored: Raw) -> tuple[Raw, Repair] | None:
         repair = repair_of(current, clock.now())
         if repair is None:
             return None
-        _record_what_ends(current, repair)
+        _record_ending_request(current, repair)
         if write(current, repair):
             return after(current, repair), repair
         current = read_raw(key_in(stored), READ)
     raise Throttled(requests.TOO_BUSY)
 
 
-def _record_what_ends(stored: Raw, repair: Repair) -> None:
+def _record_ending_request(stored: Raw, repair: Repair) -> None:
     """Write a request's entry before its time is removed: the worker that set the time may have died."""
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     if REQUESTED_AT in repair.removed and marks.requested_at and marks.wanted is not True:
-        entries.ensure(request_in(stored, marks.requested_at))
+        entries.save_request_once(request_in(stored, marks.requested_at))
 
 
 def _is_flip(change: StreamChange) -> bool:
-    new, old = marks_of(change.new or {}), marks_of(change.old or {})
+    new, old = hand_off_marks(change.new or {}), hand_off_marks(change.old or {})
     return new.flag != old.flag and requests.is_of_platform(change)
 
 
@@ -168,13 +168,15 @@ def _restore(change: StreamChange) -> tuple[bool, bool]:
     """Restore the current item; return whether it was restored, and whether the flip may count as a request."""
     image = change.new or {}
     stored = read_raw(key_in(image))
-    if stored is None or marks_of(stored).last_action != marks_of(image).last_action or not differs(stored):
+    if stored is None or hand_off_marks(stored).last_action != hand_off_marks(image).last_action or not differs(stored):
         return False, False
     if reassert(stored):
         return True, False
     # Not due, or done already, perhaps by another worker just now.
     stored = read_raw(key_in(image))
     goes_on = (
-        stored is not None and marks_of(stored).last_action == marks_of(image).last_action and marks_of(stored).flag
+        stored is not None
+        and hand_off_marks(stored).last_action == hand_off_marks(image).last_action
+        and hand_off_marks(stored).flag
     )
     return False, goes_on

@@ -15,7 +15,7 @@ from console import clock
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import batch_get, call
 from console.store.models import plain_item
-from conversations.handoff.protocol import retried
+from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import Raw, text
 from conversations.indexer.streams.shards import Shard
 
@@ -61,7 +61,7 @@ class Lease:
             condition="attribute_not_exists(#owner) OR #until < :now OR #owner = :me",
         )
         try:
-            answer = retried(lambda: call("UpdateItem", **request, ReturnValues="ALL_NEW"))
+            answer = retry_on_collision(lambda: call("UpdateItem", **request, ReturnValues="ALL_NEW"))
         except ConditionFailed:
             return False
         self.state = plain_item(answer["Attributes"])
@@ -84,7 +84,7 @@ class Lease:
             self.name, expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(details)
         )
         try:
-            retried(lambda: call("UpdateItem", **request))
+            retry_on_collision(lambda: call("UpdateItem", **request))
         except ConditionFailed:
             self.epoch = 0
             return False
@@ -102,7 +102,7 @@ class Lease:
         )
         self.epoch = 0
         try:
-            retried(lambda: call("UpdateItem", **request))
+            retry_on_collision(lambda: call("UpdateItem", **request))
         except ConditionFailed:
             return
 
@@ -123,7 +123,7 @@ class Lease:
         del check["UpdateExpression"]
         writes = [{"ConditionCheck": check}, {"Put": {"TableName": table_name("CONSOLE"), "Item": item}}]
         try:
-            retried(lambda: call("TransactWriteItems", TransactItems=writes))
+            retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
         except TransactionRefused:
             self.epoch = 0
             return False
@@ -160,17 +160,17 @@ def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPositi
             yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
 
 
-def notes_of(names: Collection[str]) -> dict[str, dict[str, Any]]:
+def read_heartbeats(names: Collection[str]) -> dict[str, dict[str, Any]]:
     """Return each work's lease item as plain values, {} for work that never ran. Raises the store's errors."""
     found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
     return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 
-def note(work: str = INDEXER, /, **details: Any) -> None:
+def write_heartbeat(work: str = INDEXER, /, **details: Any) -> None:
     """Note the state of work that has no lease: a sweep by hand, a Lambda. Raises the store's errors."""
     values = {f":{name}": _value(value) for name, value in details.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
-    retried(lambda: call("UpdateItem", **_update(work, expression, values, names=tuple(details))))
+    retry_on_collision(lambda: call("UpdateItem", **_update(work, expression, values, names=tuple(details))))
 
 
 def note_sweep(at: datetime, mode: str) -> None:
@@ -180,7 +180,7 @@ def note_sweep(at: datetime, mode: str) -> None:
         "SET #last_sweep_at = :at, #backfilled_at = :at, #sweep_owed = :owed, #mode = if_not_exists(#mode, :mode)"
     )
     names = ("last_sweep_at", "backfilled_at", "sweep_owed", "mode")
-    retried(lambda: call("UpdateItem", **_update(INDEXER, expression, values, names=names)))
+    retry_on_collision(lambda: call("UpdateItem", **_update(INDEXER, expression, values, names=names)))
 
 
 def _update(

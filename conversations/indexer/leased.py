@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from console import clock
 from console.errors import ConsoleError, TableMissing
 from console.telemetry import instrumentation, traces
-from conversations.indexer.handling import Did, WorkCounts, is_passing
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
 from conversations.indexer.lease import Lease
-from conversations.indexer.streams.following import Following
+from conversations.indexer.streams.following import StreamFollower
 from conversations.indexer.streams.shards import stream_of_table
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def pause_after(failures: int, seconds: float = 1.0) -> float:
     return min(LONGEST_PAUSE_SECONDS, seconds * 2.0 ** min(failures, 10))
 
 
-def tried_again(work: Callable[[], T], wait: Callable[[float], object] | None = None) -> T:
+def retry_while_unavailable(work: Callable[[], T], wait: Callable[[float], object] | None = None) -> T:
     """Return the result of `work`, retried with pauses (half a minute in all) while the store is unavailable.
 
     `wait` pauses for a number of seconds and may return true to stop. Raises the store's errors: the last attempt's, or
@@ -55,7 +55,7 @@ def tried_again(work: Callable[[], T], wait: Callable[[float], object] | None = 
             return work()
         except ConsoleError as error:
             errors += 1
-            if not is_passing(error) or errors > MOST_TRIES_AGAIN or (wait or time.sleep)(pause_after(errors, 0.5)):
+            if not is_transient(error) or errors > MOST_TRIES_AGAIN or (wait or time.sleep)(pause_after(errors, 0.5)):
                 raise
 
 
@@ -87,7 +87,7 @@ class LeasedWorker(ABC):
         self.mode = ""
         self._wait = wait or threading.Event().wait
         self._now, self._say = now, say
-        self._following: Following | None = None
+        self._following: StreamFollower | None = None
         self._beat_at: datetime | None = None
         self._arn, self._looked_at = "", now()
         self._errors = self._quiet = 0
@@ -131,7 +131,7 @@ class LeasedWorker(ABC):
                 self._beat()
         except ConsoleError as error:
             self._errors, self._error = self._errors + 1, error
-            self.counts[Did.FAILED] += 1
+            self.counts[WorkOutcome.FAILED] += 1
             logger.warning("%s could not go on: %s", self.title, type(error).__name__)
             instrumentation.count_worker_failure()
             if isinstance(error, TableMissing):

@@ -46,7 +46,7 @@ from conversations.handoff.stored import (
     update_item,
     waiting_key,
 )
-from conversations.indexer.states import marks_of, platform_time
+from conversations.indexer.states import hand_off_marks, platform_time
 from conversations.records import is_processing
 
 # The longest that a Lambda runs: it writes back what it read within this time.
@@ -57,13 +57,13 @@ NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.val
 
 def differs(stored: Raw) -> bool:
     """Return whether the flag differs from what the console's last action wanted."""
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     return bool(marks.last_action) and marks.wanted is not None and marks.wanted != marks.flag
 
 
 def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
     """Return the idempotency record of an item's last action, None if it no longer exists. Strongly consistent."""
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     if not marks.last_action:
         return None
     try:
@@ -84,7 +84,7 @@ def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
     changed = clock.parse_instant(plain(stored["updated_at"])) if "updated_at" in stored else None
     if acted is None or changed is None or changed - acted > WINDOW:
         return False
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     if marks.flag and marks.wanted is False:
         return is_same_reason(record.during_reason, stored["conversation_id"]["S"], stored)
     return True
@@ -103,7 +103,7 @@ def reassert(stored: Raw) -> bool:
     record = record_of_last_action(stored) if differs(stored) else None
     if record is None or not is_written_back(record, stored):
         return False
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     act = HandOffAct(
         action=Action.HAND_OFF_REASSERT,
         actor=PLATFORM,
@@ -126,7 +126,7 @@ def reassert(stored: Raw) -> bool:
 
 def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
     """Build the write: the flag as the action wanted it, provided nobody acted since. Never sets `updated_at`."""
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
     if marks.wanted:
         key = held_in(marks.company_id) if marks.agent else waiting_key(stored, marks.company_id)

@@ -16,8 +16,16 @@ from console.errors import Throttled
 from conversations.handoff.protocol import read_raw
 from conversations.handoff.stored import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text, waiting_key
 from conversations.indexer import entries
-from conversations.indexer.entries import HumanRequest, RecordedRequest, request_in
-from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
+from conversations.indexer.entries import HumanRequest, RecordedRequests, request_in
+from conversations.indexer.states import (
+    HandOffMarks,
+    Repair,
+    hand_off_marks,
+    is_outside,
+    platform_time,
+    queue_key,
+    repair_of,
+)
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import READ, after, key_in, write
 
@@ -26,12 +34,12 @@ TOO_BUSY = "The conversation changes too often to be indexed now."
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class FlagRise:
     """A rise of the flag by the platform. `request` has the platform's time; `before` are the old marks of `image`."""
 
     request: HumanRequest
     image: Raw
-    before: Marks
+    before: HandOffMarks
 
     @property
     def at(self) -> str:
@@ -43,23 +51,23 @@ def is_of_platform(change: StreamChange) -> bool:
     """Return whether a change was made by the platform: console actions set a new last action."""
     if change.new is None:
         return False
-    last_action = marks_of(change.new).last_action
-    return not last_action or (change.old is not None and last_action == marks_of(change.old).last_action)
+    last_action = hand_off_marks(change.new).last_action
+    return not last_action or (change.old is not None and last_action == hand_off_marks(change.old).last_action)
 
 
-def edge_of(change: StreamChange) -> Edge | None:
+def flag_rise_in(change: StreamChange) -> FlagRise | None:
     """Return the request that a change makes, None if it makes none."""
     if change.new is None or not is_of_platform(change):
         return None
-    now, before = marks_of(change.new), marks_of(change.old or {})
+    now, before = hand_off_marks(change.new), hand_off_marks(change.old or {})
     # A new item that already has a holder was not written by the platform: it was restored or loaded.
     if not now.flag or before.flag or (change.old is None and (now.agent or now.wanted)):
         return None
     at = platform_time(change.new, change.at)
-    return Edge(request_in(change.new, at, at), change.new, before)
+    return FlagRise(request_in(change.new, at, at), change.new, before)
 
 
-def settle(edge: Edge) -> bool:
+def record_request(edge: FlagRise) -> bool:
     """Ensure that the item waits since the request, if it still applies, and that the trail has its one entry.
 
     Returns whether this call wrote the entry. Raises the store's errors; safe to repeat.
@@ -67,7 +75,7 @@ def settle(edge: Edge) -> bool:
     for number in range(TRIES):
         # Usually the item is still as in the record: a write on that condition saves the read.
         stored = edge.image if number == 0 else read_raw(key_in(edge.image), READ)
-        marks = marks_of(stored or {})
+        marks = hand_off_marks(stored or {})
         since = min(edge.at, marks.requested_at or edge.at)
         recorded = entries.recorded_since(edge.request.conversation_id, since)
         live = stored is not None and recorded.is_same(marks.last_action, edge.request.previous)
@@ -84,7 +92,7 @@ def settle(edge: Edge) -> bool:
             if not write(stored, repair):
                 continue
             # If this worker dies before it writes the entry, the time lets a repetition or a sweep write it.
-            candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
+            candidates = _candidates(edge, hand_off_marks(after(stored, repair)).requested_at, found)
         elif number == 0:
             continue
         is_new = _record(edge, candidates, recorded)
@@ -93,7 +101,7 @@ def settle(edge: Edge) -> bool:
     raise Throttled(TOO_BUSY)
 
 
-def _is_stale(edge: Edge, bears: str, found: Iterable[HumanRequest]) -> bool:
+def _is_stale(edge: FlagRise, bears: str, found: Iterable[HumanRequest]) -> bool:
     """Return whether the item's time is of an earlier request: set before this one, or known to be another's."""
     if not bears or bears == edge.at:
         return False
@@ -101,7 +109,7 @@ def _is_stale(edge: Edge, bears: str, found: Iterable[HumanRequest]) -> bool:
     return bears == edge.before.requested_at or (bears < edge.at and bool(known.get(bears)))
 
 
-def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[HumanRequest]:
+def _candidates(edge: FlagRise, bears: str, found: list[HumanRequest]) -> list[HumanRequest]:
     """Return the entries that may be this request's, oldest first, including one that is not written yet.
 
     That one has the time on the item: a sweep may have set the time and be about to write the entry.
@@ -112,7 +120,7 @@ def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[Human
     return sorted(there, key=lambda each: each.at)
 
 
-def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool) -> Repair | None:
+def _repair(edge: FlagRise, stored: Raw, marks: HandOffMarks, *, renew: bool, is_over: bool) -> Repair | None:
     """Return what the item lacks. `renew`: its time is not this request's; `is_over`: an entry may exist already."""
     now = clock.now()
     if is_outside(stored, marks, now) or (is_over and renew):
@@ -129,10 +137,12 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
     return Repair(values, left_over) if values or left_over else None
 
 
-def _record(edge: Edge, candidates: list[HumanRequest], recorded: RecordedRequest) -> bool | None:
+def _record(edge: FlagRise, candidates: list[HumanRequest], recorded: RecordedRequests) -> bool | None:
     """Return whether an entry had to be written or an open one was claimed; None if another worker was faster."""
     first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:
-        return entries.ensure(recorded.to_write(first)) or None
-    is_new = bool(first.edge_at) and entries.ensure(recorded.to_write(entries.of_earlier_flip(first, edge.request)))
+        return entries.save_request_once(recorded.to_write(first)) or None
+    is_new = bool(first.edge_at) and entries.save_request_once(
+        recorded.to_write(entries.entry_for_earlier_flip(first, edge.request))
+    )
     return is_new if entries.claim(first, edge.request) else None

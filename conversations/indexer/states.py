@@ -14,11 +14,11 @@ from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_b
 from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
-    BEFORE,
     GONE_WITH_THE_AI,
     LAST_ACTION,
     QUEUE,
     REQUESTED_AT,
+    ROUTING_BEFORE,
     URGENT,
     WANTED,
     Raw,
@@ -39,7 +39,7 @@ LONGEST_KEY_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class HandOffMarks:
     """The hand-off attributes of an item, read as pages read them. `requested_at` is ISO, "" if absent or invalid."""
 
     flag: bool
@@ -58,9 +58,9 @@ class Repair:
     removed: tuple[str, ...] = ()
 
 
-def marks_of(stored: Raw) -> Marks:
+def hand_off_marks(stored: Raw) -> HandOffMarks:
     """Read the marks of an item, or an image of it, of any shape."""
-    return Marks(
+    return HandOffMarks(
         flag=flag_in(stored),
         agent=text_in(stored, AGENT),
         last_action=text_in(stored, LAST_ACTION),
@@ -80,7 +80,7 @@ def platform_time(stored: Raw, otherwise: datetime) -> str:
     return clock.to_iso(otherwise)
 
 
-def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
+def queue_key(stored: Raw, marks: HandOffMarks, now: datetime) -> str:
     """Return the item's partition in the queue's index, "" for none."""
     if not (marks.flag or marks.agent) or is_outside(stored, marks, now):
         return ""
@@ -89,7 +89,7 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
     return urgent_in(marks.company_id) if comes_first(stored, now) else waiting_in(marks.company_id)
 
 
-def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
+def is_outside(stored: Raw, marks: HandOffMarks, now: datetime) -> bool:
     """Return whether an item cannot be in a queue: it has no company, one too long for a key, or has expired."""
     if is_over(stored, now):
         return True
@@ -102,7 +102,7 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     `levels` are its project's service levels, read if None. An unreadable time is replaced like an absent one: it would
     neither sort nor show how long somebody has waited.
     """
-    marks = marks_of(stored)
+    marks = hand_off_marks(stored)
     urgent: Raw = {}
     if is_open_for_urgency(stored) and not is_outside(stored, marks, now):
         levels = levels or levels_of(marks.company_id, text_in(stored, "project_id"))
@@ -126,7 +126,7 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     return Repair(values, removed) if values or removed else None
 
 
-def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels | None) -> Raw:
+def _attention(stored: Raw, marks: HandOffMarks, now: datetime, levels: ServiceLevels | None) -> Raw:
     """Return the index attributes of a conversation that the AI has and that needs attention, {} if it needs none."""
     levels = levels or levels_of(marks.company_id, text_in(stored, "project_id"))
     found = judge(stored, levels, now)
@@ -139,10 +139,10 @@ def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels |
     }
 
 
-def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
+def _routing_repair(stored: Raw, marks: HandOffMarks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
     """Return the routing for the item's state. Changes made while people have it are left alone."""
     for_people = is_for_people(flag=marks.flag, agent=marks.agent)
-    if (for_people and BEFORE in stored) or is_over(stored, now):
+    if (for_people and ROUTING_BEFORE in stored) or is_over(stored, now):
         return {}, ()
     return routing_change(stored, for_people=for_people)
 

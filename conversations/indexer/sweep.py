@@ -6,7 +6,7 @@ from typing import Any
 
 from console.store.calls import table_name
 from console.store.connection import call
-from conversations.indexer.handling import Did, WorkCounts, handle_item
+from conversations.indexer.handling import WorkCounts, WorkOutcome, handle_item
 from conversations.indexer.writing import READ
 from conversations.insight.writing import note_seen
 
@@ -31,7 +31,7 @@ class Sweep:
     @property
     def is_complete(self) -> bool:
         """Whether everything was read and nothing failed: only then does the index contain everything that waits."""
-        return self.is_over and not self.counts[Did.FAILED]
+        return self.is_over and not self.counts[WorkOutcome.FAILED]
 
     def step(self) -> WorkCounts:
         """Read and repair one page. A failing item is counted; raises the store's errors for the page itself."""
@@ -58,9 +58,9 @@ class Sweep:
         try:
             done = handle_item(stored)
             if self.keeps_facts:
-                done[Did.COUNTED] += note_seen(stored)
+                done[WorkOutcome.COUNTED] += note_seen(stored)
         except Exception as error:
             # One bad item must not keep the others out of the queue. No message: it may quote a key.
             logger.warning("An item could not be indexed by the sweep: %s", type(error).__name__)
-            return Counter({Did.READ: 1, Did.FAILED: 1})
+            return Counter({WorkOutcome.READ: 1, WorkOutcome.FAILED: 1})
         return done

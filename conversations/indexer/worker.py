@@ -10,10 +10,10 @@ from typing import Any
 
 from console import clock
 from console.store.presence import table_ready
-from conversations.indexer.handling import Did, WorkCounts, handle
+from conversations.indexer.handling import WorkCounts, WorkOutcome, handle
 from conversations.indexer.lease import INDEXER, STREAM, SWEEP
 from conversations.indexer.leased import LeasedWorker
-from conversations.indexer.streams.following import Following
+from conversations.indexer.streams.following import StreamFollower
 from conversations.indexer.sweep import Sweep
 
 # Without a stream: how long a request may go unnoticed.
@@ -47,7 +47,7 @@ class Worker(LeasedWorker):
         self._swept_at = clock.parse_instant(self.lease.state.get("last_sweep_at"))
         arn = self._find_stream()
         self.mode = STREAM if arn else SWEEP
-        self._following = Following(arn, self.lease, self._now, handle) if arn else None
+        self._following = StreamFollower(arn, self.lease, self._now, handle) if arn else None
         self._sweep = None
         missed = self._following is not None and self._following.owes_sweep
         self._is_indexed = self.lease.state.get("backfilled_at") is not None and not missed
@@ -106,7 +106,7 @@ class Worker(LeasedWorker):
         return bool(done) or self._sweep is not None
 
     def _details(self) -> dict[str, Any]:
-        counts = {each.value: self.counts[each] for each in Did}
+        counts = {each.value: self.counts[each] for each in WorkOutcome}
         lag = self._following.lag_seconds if self._following is not None else None
         return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._owes_any}
 
@@ -114,10 +114,12 @@ class Worker(LeasedWorker):
 def format_counts(counts: WorkCounts) -> str:
     """Format the counts in one line: `412 read, 3 repaired, 2 requests recorded`."""
     words = {
-        Did.READ: "read",
-        Did.REPAIRED: "repaired",
-        Did.REQUESTED: "requests recorded",
-        Did.REASSERTED: "restored",
-        Did.FAILED: "failed",
+        WorkOutcome.READ: "read",
+        WorkOutcome.REPAIRED: "repaired",
+        WorkOutcome.REQUESTED: "requests recorded",
+        WorkOutcome.REASSERTED: "restored",
+        WorkOutcome.FAILED: "failed",
     }
-    return ", ".join(f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is Did.READ)
+    return ", ".join(
+        f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is WorkOutcome.READ
+    )

@@ -6,18 +6,18 @@ from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
     ATTRIBUTES,
-    BEFORE,
     FLAG,
     LAST_ACTION,
     LEFT_AT,
     QUEUE,
     REQUESTED_AT,
+    ROUTING_BEFORE,
     SWITCH,
     TO_AI_AT,
     Conditions,
     Expression,
     Raw,
-    matters,
+    involves_routing,
     update_item,
 )
 from conversations.indexer.states import Repair
@@ -25,7 +25,7 @@ from conversations.indexer.states import Repair
 # Attributes that a repair is based on: they must be unchanged since the item was read.
 JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
 # Attributes that attention also depends on, in addition to the messages.
-OF_PLATFORM = ("conversation_status", "updated_at")
+PLATFORM_ATTRIBUTES = ("conversation_status", "updated_at")
 # Attributes read of an item, to judge it and to notify about it.
 READ = (*ATTRIBUTES, "company_name", "project_id", "channel_method", "messages")
 
@@ -38,8 +38,8 @@ def key_in(stored: Raw) -> Raw:
 def write(stored: Raw, repair: Repair) -> bool:
     """Repair an item if it is still as read; return False if it changed or is gone. Raises the store's errors."""
     conditions = Conditions()
-    attention = (ATTENTION, LEFT_AT, TO_AI_AT, *OF_PLATFORM) if _is_about_attention(repair) else ()
-    for attribute in (*JUDGED_BY, *attention, *((SWITCH, BEFORE) if matters(stored) else ())):
+    attention = (ATTENTION, LEFT_AT, TO_AI_AT, *PLATFORM_ATTRIBUTES) if _is_about_attention(repair) else ()
+    for attribute in (*JUDGED_BY, *attention, *((SWITCH, ROUTING_BEFORE) if involves_routing(stored) else ())):
         conditions.as_read(attribute, stored)
     if attention:
         conditions.as_long_as_read("messages", stored)

@@ -37,9 +37,9 @@ class InsightAnnouncer:
         if self._checked_at is None or now - self._checked_at >= BUDGETS_EVERY:
             yield from check_budgets()
             self._checked_at = now
-        week = week_to_tell(now)
+        week = due_week(now)
         if week != self._told_week:
-            yield from tell_summaries(week)
+            yield from announce_summaries(week)
             self._told_week = week
 
 
@@ -71,12 +71,12 @@ def _of_budget(reached: ReachedShare) -> Notification:
     )
 
 
-def week_to_tell(now: datetime) -> IsoWeek:
+def due_week(now: datetime) -> IsoWeek:
     """Return the week whose summary is due: the last whole week that ended at least `SUMMARY_AFTER` ago."""
     return IsoWeek.of((now - SUMMARY_AFTER).date()).before
 
 
-def tell_summaries(week: IsoWeek) -> Iterator[int]:
+def announce_summaries(week: IsoWeek) -> Iterator[int]:
     """Announce each company's summary of a week to the destinations that want it, unless nothing was counted.
 
     Two Queries per company, plus those of the summary if a destination wants it. Raises the store's errors.
@@ -92,7 +92,7 @@ def tell_summaries(week: IsoWeek) -> Iterator[int]:
             continue
         heading = f"Week {week.number}: {week.words} (UTC)."
         facts = _names(company) | summary.data | {"text": "\n".join((heading, *summary.sentences))}
-        told = Notification(
+        notification = Notification(
             id_of(NotificationType.WEEKLY_SUMMARY, company.company_id, str(week)),
             NotificationType.WEEKLY_SUMMARY,
             at,
@@ -100,7 +100,7 @@ def tell_summaries(week: IsoWeek) -> Iterator[int]:
             facts=facts,
             path=_path("insight-summary", company.company_id, week=str(week)),
         )
-        yield announce([told], KEPT)
+        yield announce([notification], KEPT)
 
 
 def _names(company: Company) -> dict[str, object]:

@@ -135,9 +135,9 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
         raise Invalid(f"There can be up to {MOST:,} budgets. Remove one first.")
     values = {} if amount is None else {"amount": f"{amount:.2f}"} | _spent_now(company_id)
     payload = {"company": company_id, "dollars a month": "none" if amount is None else f"{amount:,.2f}"}
-    told = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
+    entry = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
     try:
-        put_version(PARTITION, company_id, values, version, told)
+        put_version(PARTITION, company_id, values, version, entry)
     except TransactionRefused as refused:
         raise Conflict(
             "Somebody else has just changed this budget. Save again to replace their change with yours."

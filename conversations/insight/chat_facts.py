@@ -25,8 +25,8 @@ from console.store.models import query
 from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.places import settled_place
-from conversations.insight.subjects import FactSubject, KnownFacts, Place, WayBack, counted_day, fact_data
+from conversations.insight.places import get_or_create_place
+from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, fact_data
 from conversations.insight.words import OTHER, UNKNOWN
 from conversations.messages import whole_number
 from conversations.records import Speaker
@@ -64,7 +64,7 @@ class SessionSubject(FactSubject):
         if begun is not None:
             place: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
         else:
-            place = settled_place(FactKind.CHATS, self._pseudonym, self._first_place)
+            place = get_or_create_place(FactKind.CHATS, self._pseudonym, self._first_place)
         return [] if place is None else [(place, self._pseudonym)]
 
     def _first_place(self) -> FactDay | None:
@@ -115,14 +115,14 @@ class SessionSubject(FactSubject):
         if self.item is not None and is_finished(self.item):
             return FORCED
         if self.item is not None:
-            return EXPIRED if queries.is_gone(self.item) else RUNNING
+            return EXPIRED if queries.is_session_expired(self.item) else RUNNING
         if was in (FORCED, EXPIRED):
             return str(was)
         return EXPIRED if was == RUNNING and is_over(self.begun, clock.now()) else str(was or UNKNOWN)
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the parts that name its page. The link never expires, as chats are stored permanently."""
-        return WayBack(self._pseudonym, ("session", self.user_id, self.session_id))
+        return SourceReference(self._pseudonym, ("session", self.user_id, self.session_id))
 
     @property
     def _times(self) -> list[datetime]:
@@ -144,7 +144,7 @@ def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
     for item in map(queries.session_in, items):
         session_id = item.plain("SessionId")
         if is_usable(session_id):
-            state = hash((repr(item.raw), queries.is_gone(item), is_over(created_at(item), clock.now())))
+            state = hash((repr(item.raw), queries.is_session_expired(item), is_over(created_at(item), clock.now())))
             user_id = item.plain("UserId")
             yield SessionSubject(user_id, session_id, name=("session", user_id, session_id), state=state)
 

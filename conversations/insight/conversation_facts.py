@@ -73,7 +73,7 @@ def facts_of_item(
     Raises the errors of `pseudonym_of`.
     """
     places = places_of(stored, found)
-    shares = _shared_out(found.episodes, periods)
+    shares = _periods_by_episode(found.episodes, periods)
     human_at = [at for each in found.episodes for at in each.human_at]
     forgotten_before = _iso(clock.now() - timedelta(days=settings.AUDIT_RETENTION_DAYS)) or ""
     facts: list[InsightFact] = []
@@ -84,7 +84,7 @@ def facts_of_item(
         reason = reason_in(stored) if is_latest else ""
         data = _of_episode(found, episode, _project_in(stored, found))
         data |= _of_hand_offs(episode, share, state if share and share[-1] is periods[-1] else {}, reason, human_at)
-        data |= _kept_of(data, known, forgotten_before)
+        data |= _preserve_forgotten(data, known, forgotten_before)
         if number == len(places) - 1:
             data |= _of_now(found, known, answers=data.get("ai", 0))
         if number == 0:
@@ -94,7 +94,7 @@ def facts_of_item(
     return facts
 
 
-def _kept_of(data: dict[str, Any], before: Mapping[str, Any], forgotten_before: str) -> dict[str, Any]:
+def _preserve_forgotten(data: dict[str, Any], before: Mapping[str, Any], forgotten_before: str) -> dict[str, Any]:
     """Return what was known of hand-offs before the trail or the middleware forgot it."""
     counted, known = (each.get("asked", 0) + each.get("over", 0) for each in (data, before))
     if known >= max(counted, 1) and before.get("people", "~") < forgotten_before:
@@ -200,7 +200,7 @@ def _agents(episode: Episode, periods: Sequence[HandOffPeriod]) -> dict[str, lis
     }
 
 
-def _shared_out(episodes: Sequence[Episode], periods: Iterable[HandOffPeriod]) -> list[list[HandOffPeriod]]:
+def _periods_by_episode(episodes: Sequence[Episode], periods: Iterable[HandOffPeriod]) -> list[list[HandOffPeriod]]:
     """Return for each episode the hand-offs that began in it; the first also gets those that began before it."""
     shares: list[list[HandOffPeriod]] = [[] for _ in episodes]
     begins = [each.started for each in episodes[1:] if each.started is not None]

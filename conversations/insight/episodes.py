@@ -71,7 +71,7 @@ class ItemEpisodes:
     done: bool
 
 
-def is_same(new: Raw, old: Raw) -> bool:
+def has_same_facts(new: Raw, old: Raw) -> bool:
     """Return whether two images of an item give the same facts, apart from what the trail adds."""
     return all(new.get(name) == old.get(name) for name in READ if name not in ("updated_at", STATUS)) and (
         (_failure(new), _is_done(new)) == (_failure(old), _is_done(old))

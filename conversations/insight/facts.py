@@ -97,7 +97,7 @@ def day_of(at: datetime | None) -> str:
     return UNDATED if at is None else at.astimezone(UTC).date().isoformat()
 
 
-def text_of_fact(data: Mapping[str, Any]) -> str:
+def serialize_fact(data: Mapping[str, Any]) -> str:
     """Return a fact in the form that is stored."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True)
 
@@ -114,7 +114,7 @@ def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
 
     Mark the day as changed first, so that it is summed up even if a process dies in between.
     """
-    return _replace(fact.day, fact.id, seen, {"fact": {"S": text_of_fact(fact.data)}}, expiry(fact.day))
+    return _replace(fact.day, fact.id, seen, {"fact": {"S": serialize_fact(fact.data)}}, expiry(fact.day))
 
 
 def remove_fact(day: FactDay, fact_id: str, seen: StoredFact) -> bool:
@@ -241,7 +241,7 @@ def changed_days() -> list[ChangedDay]:
     return [ChangedDay(day, until) for day, until in marks if until is not None]
 
 
-def unmark(changed: ChangedDay) -> bool:
+def clear_changed_mark(changed: ChangedDay) -> bool:
     """Remove the mark of a summed-up day; False if it was marked again meanwhile. Raises the store's errors."""
     try:
         call(

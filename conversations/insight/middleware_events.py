@@ -12,13 +12,13 @@ from typing import Any, Self
 
 from console import clock
 from console.audit.events.keys import decode
-from console.audit.state import CONSOLE_MODE, seen_at
+from console.audit.state import CONSOLE_MODE, first_processed_at
 from console.store.connection import batch_get
 from console.trail.models import IdempotencyRecord
 from conversations.insight.facts import InsightFact
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.of_middleware import OfConversation, is_alive
-from conversations.insight.subjects import KnownFacts, Place, WayBack, counted_day, fact_data, latest_expiry
+from conversations.insight.of_middleware import MiddlewareSubject, is_alive
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
 from conversations.insight.words import code_of
 from conversations.messages import whole_number
 
@@ -36,7 +36,7 @@ Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
-class EventsSubject(OfConversation):
+class EventsSubject(MiddlewareSubject):
     """Events of a conversation; `event_ids` by their days. `records` are the stored ones, once read."""
 
     event_ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -64,17 +64,17 @@ class EventsSubject(OfConversation):
             ends = [(before or {}).get("expires")] if before else []
             for record in self.records:
                 name = pseudonym_of(EVENT, str(record.plain("event_id")))[:12]
-                if counted_day(seen_at(record)) == day.day and (name in events or len(events) < MOST_EVENTS):
+                if counted_day(first_processed_at(record)) == day.day and (name in events or len(events) < MOST_EVENTS):
                     events[name] = _words_of(record)
                     ends.append(record.plain("expires_at"))
             if events:
                 found.append(InsightFact(day, fact_id, fact_data(events=events, expires=latest_expiry(ends))))
         return found
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the link to the conversation's id."""
         expires = latest_expiry([each.plain("expires_at") for each in self.records])
-        return WayBack(self.pseudonym, (self.conversation_id,), expires)
+        return SourceReference(self.pseudonym, (self.conversation_id,), expires)
 
 
 def events_in(items: list[Raw]) -> Iterator[EventsSubject]:
@@ -87,7 +87,7 @@ def events_in(items: list[Raw]) -> Iterator[EventsSubject]:
     for conversation_id, records in found.items():
         ids: dict[str, tuple[str, ...]] = {}
         for record in records:
-            day = counted_day(seen_at(record))
+            day = counted_day(first_processed_at(record))
             ids[day] = (*ids.get(day, ()), str(record.plain("event_id")))
         yield EventsSubject(
             conversation_id,

@@ -16,8 +16,8 @@ from console.store.models import query
 from console.trail.actions import Result, outcome_of, reason_of
 from console.trail.models import AuditEntry
 from conversations.insight.facts import InsightFact
-from conversations.insight.of_middleware import OfConversation, is_alive
-from conversations.insight.subjects import KnownFacts, Place, WayBack, counted_day, fact_data, latest_expiry
+from conversations.insight.of_middleware import MiddlewareSubject, is_alive
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
 from conversations.insight.words import code_of
 
 ACTIONS = "actions"
@@ -42,7 +42,7 @@ Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
-class TrailSubject(OfConversation):
+class TrailSubject(MiddlewareSubject):
     """The entries of some days of a conversation's trail; `entries` are those of the whole trail, once read."""
 
     days: frozenset[str] = frozenset()
@@ -96,10 +96,10 @@ class TrailSubject(OfConversation):
                 found.append(InsightFact(day, fact_id, data))
         return found
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the link to the conversation's id."""
         expires = latest_expiry([each.plain("expires_at") for each in self.entries])
-        return WayBack(self.pseudonym, (self.conversation_id,), expires)
+        return SourceReference(self.pseudonym, (self.conversation_id,), expires)
 
 
 def trails_in(items: list[Raw]) -> Iterator[TrailSubject]:

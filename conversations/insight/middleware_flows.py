@@ -13,9 +13,9 @@ from console import clock
 from console.errors import NotFound
 from console.trail.models import ConversationState
 from conversations.insight.facts import FactKind, InsightFact
-from conversations.insight.of_middleware import OfConversation, is_alive
+from conversations.insight.of_middleware import MiddlewareSubject, is_alive
 from conversations.insight.places import read_place, write_place
-from conversations.insight.subjects import KnownFacts, Place, WayBack, counted_day, fact_data, latest_expiry
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
 from conversations.insight.words import code_of
 
 FLOW = "flow"
@@ -26,7 +26,7 @@ Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
-class FlowSubject(OfConversation):
+class FlowSubject(MiddlewareSubject):
     """The flow that a conversation waits for. `asked` is None if there is none, or if it is at most a day old."""
 
     flow: str = ""
@@ -72,9 +72,9 @@ class FlowSubject(OfConversation):
             if read_place(FactKind.MIDDLEWARE, self._last) != place:
                 write_place(self._last, place)
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the link to the conversation's id."""
-        return WayBack(self.pseudonym, (self.conversation_id,), self.expires)
+        return SourceReference(self.pseudonym, (self.conversation_id,), self.expires)
 
     @property
     def _last(self) -> str:
@@ -103,6 +103,6 @@ def _stalled(state: ConversationState, now: datetime) -> tuple[str, datetime | N
     pending = state.plain("pending_flow")
     if pending in (None, "", [], {}):
         return "", None
-    told = pending if isinstance(pending, dict) else {"type": pending}
-    asked = clock.parse_instant(told.get("requested_at")) or clock.parse_instant(state.plain("updated_at"))
-    return (code_of(told.get("type")), asked) if asked is not None and now - asked >= STALLED_AFTER else ("", None)
+    flow = pending if isinstance(pending, dict) else {"type": pending}
+    asked = clock.parse_instant(flow.get("requested_at")) or clock.parse_instant(state.plain("updated_at"))
+    return (code_of(flow.get("type")), asked) if asked is not None and now - asked >= STALLED_AFTER else ("", None)

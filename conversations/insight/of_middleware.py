@@ -12,7 +12,7 @@ from console import clock
 from console.store.models import ForeignModel
 from conversations.insight.facts import FactDay, FactKind
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.places import settled_place
+from conversations.insight.places import get_or_create_place
 from conversations.insight.subjects import FactSubject, Place
 from conversations.lookups import known_conversation
 
@@ -20,7 +20,7 @@ ABOUT = "middleware"
 
 
 @dataclass
-class OfConversation(FactSubject):
+class MiddlewareSubject(FactSubject):
     """A subject known only by its conversation's id. `named`: the companies that its items name."""
 
     conversation_id: str
@@ -48,7 +48,7 @@ class OfConversation(FactSubject):
     def _owner(self) -> str:
         """Return the conversation's company; "" if unknown. At most a GetItem, a Query and a PutItem."""
         if not self.company:
-            found = settled_place(FactKind.MIDDLEWARE, self.pseudonym, self._found_owner)
+            found = get_or_create_place(FactKind.MIDDLEWARE, self.pseudonym, self._found_owner)
             self.company = found.owner if found is not None else ""
         return self.company
 

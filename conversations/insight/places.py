@@ -21,7 +21,7 @@ _PLACE, _OWNER = "PLACE", "OWNER#"
 NOTED_SECONDS = 86_400
 
 
-def settled_place(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | None]) -> FactDay | None:
+def get_or_create_place(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | None]) -> FactDay | None:
     """Return where the facts of something are stored; on first use, store the place that `find` returns.
 
     None if `find` returns None. Strongly consistent. Raises the store's errors.

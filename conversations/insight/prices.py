@@ -72,7 +72,7 @@ def price_of(model: str, day: date) -> TokenPrice | None:
 def _price_of(name: str, day: date, overrides: str) -> TokenPrice | None:
     if not name or len(name) > LONGEST_NAME:
         return None
-    holding = (each for each in own_prices(overrides) if each.holds_for(name, day))
+    holding = (each for each in parse_overrides(overrides) if each.holds_for(name, day))
     own = max(holding, key=PriceOverride.rank, default=None)
     return own.price if own is not None else _listed_price(name, day)
 
@@ -146,7 +146,7 @@ _REQUIRED, _OPTIONAL = ("model", "from", "input", "output"), ("cached",)
 
 
 @lru_cache(maxsize=4)
-def own_prices(text: str) -> tuple[PriceOverride, ...]:
+def parse_overrides(text: str) -> tuple[PriceOverride, ...]:
     """Read INSIGHT_PRICES. Raises `ImproperlyConfigured`, naming the wrong entry and the reason."""
     return tuple(_own_price(where, entry) for where, entry in _entries(text))
 

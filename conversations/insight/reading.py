@@ -11,7 +11,7 @@ from console.store.calls import parallel
 from conversations.insight.buckets import quantile
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Counts, Measure, Topic, amount_of
-from conversations.insight.sums import DaySums, Slice, added, read_sums
+from conversations.insight.sums import DaySums, Slice, read_sums, sum_packed
 
 DAY = timedelta(days=1)
 MOST_DAYS = 366
@@ -90,7 +90,7 @@ class StepNumbers:
     @cached_property
     def counts(self) -> Mapping[Measure, int]:
         """The counts by measure."""
-        return added(tuple(chain.from_iterable(packed for _, packed in self.days)))
+        return sum_packed(tuple(chain.from_iterable(packed for _, packed in self.days)))
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from console import clock
 from console.errors import Throttled
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from conversations.insight.facts import FactDay, changed_days, escaped, expiry, facts_of, unmark
+from conversations.insight.facts import FactDay, changed_days, clear_changed_mark, escaped, expiry, facts_of
 from conversations.insight.measures import TOPICS, Counts, Topic
 from conversations.insight.sums import Slice, write_sums
 
 # A day is summed up again after this time, or after this multiple of the time that it took, if longer.
-EVERY, SHARE = timedelta(minutes=1), 30
+EVERY, DURATION_FACTOR = timedelta(minutes=1), 30
 _WRITTEN_AT_ONCE = 8
 TRIES = 5
 TOO_BUSY = "This day is summed up by others all the time."
@@ -43,7 +43,7 @@ def roll(day: FactDay) -> Rolled:
         epoch, known = _begin(day)
         sums, count = _added_up(day)
         rows = {*known, *sums}
-        if rows <= known or _remember(day, rows - known, epoch):
+        if rows <= known or _add_row_keys(day, rows - known, epoch):
             break
     else:
         raise Throttled(TOO_BUSY)
@@ -78,11 +78,11 @@ def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
     """
     for changed in changed_days():
         last = rolled_at.get(changed.day.key)
-        if last is not None and clock.now() - last.begun < max(EVERY, last.took * SHARE):
+        if last is not None and clock.now() - last.begun < max(EVERY, last.took * DURATION_FACTOR):
             continue
         done = roll(changed.day)
         rolled_at[changed.day.key] = done
-        if changed.until < done.begun and unmark(changed):
+        if changed.until < done.begun and clear_changed_mark(changed):
             rolled_at.pop(changed.day.key, None)
         yield done
 
@@ -101,7 +101,7 @@ def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
     return int(stored["epoch"]["N"]), {_row_of(each) for each in stored.get("row_keys", {}).get("SS", ())}
 
 
-def _remember(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> bool:
+def _add_row_keys(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> bool:
     """Note rows before they are written; False if another process, which does not know them, has begun since."""
     new = {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}
     try:

@@ -42,7 +42,7 @@ KnownFacts = Mapping[Place, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class SourceReference:
     """The source of a pseudonym, and until when it exists (epoch seconds; None for permanently)."""
 
     pseudonym: str
@@ -74,7 +74,7 @@ class FactSubject(ABC):
         """Make its facts, at places that are in `known`. Reads nothing."""
 
     @abstractmethod
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the source of its pseudonym."""
 
     def moved_from(self, place: Place) -> Place | None:
@@ -86,7 +86,7 @@ class FactSubject(ABC):
         return
 
 
-def keep(subject: FactSubject, *, again: bool = False) -> bool:
+def write_facts(subject: FactSubject, *, again: bool = False) -> bool:
     """Write the current facts of a subject; return whether any changed. `again`: mark unchanged days as changed, too.
 
     Raises the store's errors, and `Throttled` after `TRIES` lost races.

@@ -74,7 +74,7 @@ class DaySums:
     @property
     def counts(self) -> Mapping[Measure, int]:
         """The counts by measure."""
-        return added((self.packed,))
+        return sum_packed((self.packed,))
 
 
 def read_sums(kind: FactKind, owner: str, topic: Topic, where: Slice, first: date, last: date) -> list[DaySums]:
@@ -131,11 +131,11 @@ def packed(counts: Counts) -> bytes:
     families: dict[str, dict[str, int]] = {}
     for measure, count in sorted(counts.items()):
         families.setdefault("".join(part + _SEPARATOR for part in measure[:-1]), {})[measure[-1]] = count
-    text = json.dumps({name: _in_a_row(family) for name, family in families.items()}, separators=(",", ":"))
+    text = json.dumps({name: _to_dense(family) for name, family in families.items()}, separators=(",", ":"))
     return zlib.compress(text.encode(), 9)
 
 
-def _in_a_row(family: dict[str, int]) -> dict[str, int] | list[int]:
+def _to_dense(family: dict[str, int]) -> dict[str, int] | list[int]:
     """Return counts of close numbers, such as buckets, as a list: the first number, then one count per number."""
     if not all(len(each) < 10 and each.isdecimal() and each == str(int(each)) for each in family):
         return family
@@ -147,20 +147,20 @@ def _in_a_row(family: dict[str, int]) -> dict[str, int] | list[int]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def added(stored: tuple[str | bytes, ...]) -> Mapping[Measure, int]:
+def sum_packed(stored: tuple[str | bytes, ...]) -> Mapping[Measure, int]:
     """Add up packed sums. A binary value is bytes, or base64, as the console's client returns it."""
     total: Counts = Counter()
     for each in stored:
         text = zlib.decompress(base64.b64decode(each) if isinstance(each, str) else each)
         for name, family in json.loads(text).items():
             begin = tuple(name.split(_SEPARATOR)[:-1])
-            counts = family.items() if isinstance(family, dict) else _of_row(family)
+            counts = family.items() if isinstance(family, dict) else _from_dense(family)
             for last, count in counts:
                 total[(*begin, last)] += count
     return MappingProxyType(total)
 
 
-def _of_row(row: list[int]) -> Iterator[tuple[str, int]]:
+def _from_dense(row: list[int]) -> Iterator[tuple[str, int]]:
     for number, count in enumerate(row[1:], row[0]):
         if count:
             yield str(number), count

@@ -24,7 +24,7 @@ from conversations.insight.subjects import (
     FactSubject,
     KnownFacts,
     Place,
-    WayBack,
+    SourceReference,
     counted_day,
     fact_data,
     latest_expiry,
@@ -91,9 +91,9 @@ class TenantConversationSubject(FactSubject):
             expires=self.expires if is_latest else None,
         )
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the link to its key."""
-        return WayBack(self._pseudonym, (self.partition, self.conversation_id), self.expires)
+        return SourceReference(self._pseudonym, (self.partition, self.conversation_id), self.expires)
 
     @property
     def _pseudonym(self) -> str:
@@ -131,9 +131,9 @@ class LimitSubject(FactSubject):
             for (day, fact_id), before in known.items()
         ]
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the link to the tenant."""
-        return WayBack(self._pseudonym, (self.tenant_id,))
+        return SourceReference(self._pseudonym, (self.tenant_id,))
 
     @property
     def _pseudonym(self) -> str:

@@ -3,7 +3,7 @@
 The fields of `data`, each absent if empty:
 
 - `channel`: its origin, as the assistant names it; `expires`: when the last of its items expires, in epoch seconds;
-- `days`: counts by the day of the messages, in UTC (`_told` lists the names).
+- `days`: counts by the day of the messages, in UTC (`_count_message` lists the names).
 
 A day that has lost messages since keeps its previous counts. Schema thread-history.
 """
@@ -21,12 +21,12 @@ from console.store.models import ForeignModel, query
 from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.places import settled_place
+from conversations.insight.places import get_or_create_place
 from conversations.insight.subjects import (
     FactSubject,
     KnownFacts,
     Place,
-    WayBack,
+    SourceReference,
     counted_day,
     fact_data,
     latest_expiry,
@@ -85,7 +85,7 @@ class ThreadSubject(FactSubject):
     def places(self) -> list[Place]:
         """Return its one place, which never changes: where it was first counted."""
         pseudonym = self._pseudonym
-        place = settled_place(FactKind.THREADS, pseudonym, self._first_place)
+        place = get_or_create_place(FactKind.THREADS, pseudonym, self._first_place)
         return [] if place is None else [(place, pseudonym)]
 
     def _first_place(self) -> FactDay | None:
@@ -134,7 +134,7 @@ class ThreadSubject(FactSubject):
         """Return the thread's one fact."""
         days: dict[str, Counted] = {}
         for message in reversed(self.messages):
-            _add(days.setdefault(counted_day(_at(message)), {}), _told(message))
+            _add(days.setdefault(counted_day(_at(message)), {}), _count_message(message))
         # A thread has only one place.
         ((day, fact_id), before), *_ = known.items()
         origins = [each.plain("origin") for each in self.metadata]
@@ -143,10 +143,10 @@ class ThreadSubject(FactSubject):
         days = kept_days(days, (before or {}).get("days"))
         return [InsightFact(day, fact_id, fact_data(channel=channel, days=days, expires=expires))]
 
-    def way_back(self) -> WayBack:
+    def way_back(self) -> SourceReference:
         """Return the parts that name its page."""
         expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
-        return WayBack(self._pseudonym, (self.key.base, self.key.thread_id), expires)
+        return SourceReference(self._pseudonym, (self.key.base, self.key.thread_id), expires)
 
     @property
     def _items(self) -> tuple[ForeignModel, ...]:
@@ -189,10 +189,10 @@ def _messages(counts: Mapping[str, int]) -> int:
     return sum(counts.get(each, 0) for each in ("user", "assistant", "other"))
 
 
-def _add(counts: Counted, told: Counted) -> None:
+def _add(counts: Counted, more: Counted) -> None:
     """Add up counts; a day's sources beyond `MOST_HOSTS` are counted together."""
     hosts = {name.split("|")[1] for name in counts if name.startswith("source|")} - {OTHER}
-    for name, count in told.items():
+    for name, count in more.items():
         what, *rest = name.split("|")
         if what == "source" and rest[0] not in hosts:
             if len(hosts) >= MOST_HOSTS:
@@ -205,7 +205,7 @@ def _add(counts: Counted, told: Counted) -> None:
 # --- One message ----------------------------------------------------------------------------------------------------
 
 
-def _told(item: ThreadMessage) -> Counted:
+def _count_message(item: ThreadMessage) -> Counted:
     """Return what one message adds, by name. Never raises.
 
     `user`, `assistant`, `other`: who wrote it. For answers: `up`, `down`, `unclear`: their feedback; `comment|up`,
@@ -241,8 +241,8 @@ def hosts_of(item: ThreadMessage) -> list[str]:
 def _usage(metadata: Any) -> Counted:
     model, tokens = model_in(metadata), tokens_in(metadata)
     rest = tokens["total"] - tokens["prompt"] - tokens["completion"]
-    told = {"answers": 1, "unpriced": max(0, rest), **tokens}
-    return {f"{what}|{model}": count for what, count in told.items() if count and what != "total"}
+    more = {"answers": 1, "unpriced": max(0, rest), **tokens}
+    return {f"{what}|{model}": count for what, count in more.items() if count and what != "total"}
 
 
 def tokens_in(metadata: Any) -> Counter[str]:

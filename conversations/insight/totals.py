@@ -51,7 +51,7 @@ class ConversationTotals:
         seconds = [each.total_seconds() for each in self.ai_answers]
         return timedelta(seconds=median(seconds)) if seconds else None
 
-    def in_words(self) -> tuple[str, ...]:
+    def describe(self) -> tuple[str, ...]:
         """Return each known total as a few words."""
         parts = [_counted(self.messages, "message")]
         if self.tokens:

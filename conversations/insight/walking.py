@@ -24,7 +24,7 @@ from console.store.calls import submit, table_name
 from console.store.connection import call
 from console.store.presence import table_ready
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import Did, WorkCounts, is_passing
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
 from conversations.indexer.leased import LeasedWorker
 from conversations.insight import (
     chat_facts,
@@ -35,7 +35,7 @@ from conversations.insight import (
     thread_facts,
 )
 from conversations.insight.facts import FactKind
-from conversations.insight.subjects import FactSubject, keep
+from conversations.insight.subjects import FactSubject, write_facts
 
 logger = logging.getLogger(__name__)
 
@@ -95,22 +95,22 @@ def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> t
     return answer.get("Items", []), answer.get("LastEvaluatedKey") or None
 
 
-def keep_page(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | None = None) -> WorkCounts:
+def write_page_facts(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | None = None) -> WorkCounts:
     """Write the facts of a page's subjects that differ from `seen`, or of all of them without it.
 
     Failures are counted. Raises the store's errors if a retry may succeed.
     """
-    done: WorkCounts = Counter({Did.READ: len(items)})
+    done: WorkCounts = Counter({WorkOutcome.READ: len(items)})
     changed = [each for each in table.subjects(items) if seen is None or seen.get(hash(each.name)) != each.state]
-    works = [(each.name[0], partial(keep, each, again=seen is None)) for each in changed]
-    for subject, counts in zip(changed, all_kept(works), strict=True):
+    works = [(each.name[0], partial(write_facts, each, again=seen is None)) for each in changed]
+    for subject, counts in zip(changed, write_all(works), strict=True):
         done += counts
-        if seen is not None and not counts[Did.FAILED]:
+        if seen is not None and not counts[WorkOutcome.FAILED]:
             seen[hash(subject.name)] = subject.state
     return done
 
 
-def all_kept(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCounts]:
+def write_all(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCounts]:
     """Write facts, `AT_ONCE` concurrently. Each work has a name, and returns whether any changed. Yield the counts.
 
     Failures are counted. Raises the store's errors if a retry may succeed.
@@ -122,34 +122,34 @@ def all_kept(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCo
 
 def _kept(name: str, work: Callable[[], bool]) -> WorkCounts:
     try:
-        return +Counter({Did.COUNTED.value: int(work())})
+        return +Counter({WorkOutcome.COUNTED.value: int(work())})
     except Exception as error:
-        if is_passing(error):
+        if is_transient(error):
             raise
         # One failure must not stop the others. No message: it may quote a key.
         logger.warning("The facts of a %s could not be written: %s", name, type(error).__name__)
-        return Counter({Did.FAILED: 1})
+        return Counter({WorkOutcome.FAILED: 1})
 
 
-class Trying(Protocol):
+class RetryPolicy(Protocol):
     """How work is tried: once, or with retries by `tried_again`."""
 
     def __call__(self, work: Callable[[], T], /) -> T:
         """Return what `work` returns. Raises what it raises."""
 
 
-def once(work: Callable[[], T]) -> T:
+def no_retry(work: Callable[[], T]) -> T:
     """Try it once."""
     return work()
 
 
-def walk_all(kind: FactKind, trying: Trying = once) -> Iterator[WorkCounts]:
+def walk_all(kind: FactKind, trying: RetryPolicy = no_retry) -> Iterator[WorkCounts]:
     """Write all facts of a kind, a page at a time, whether or not they changed. Raises the store's errors."""
     for table in WALKED[kind]:
         start: Raw | None = None
         while trying(partial(table_ready, table.key)):
             items, start = trying(partial(read_page, table.key, table.attributes, start))
-            yield trying(partial(keep_page, table, items))
+            yield trying(partial(write_page_facts, table, items))
             if start is None:
                 break
 
@@ -193,7 +193,7 @@ class FactWalker(LeasedWorker):
             self._note_end()
             return Counter()
         items, onward = read_page(self._table.key, self._table.attributes, self._start)
-        done = keep_page(self._table, items, self._seen)
+        done = write_page_facts(self._table, items, self._seen)
         self.counts += done
         self._start = onward
         if onward is None:
@@ -233,7 +233,7 @@ class FactWalker(LeasedWorker):
         return self._table is None
 
     def _details(self) -> dict[str, Any]:
-        counts = {each.value: self.counts[each] for each in (Did.READ, Did.COUNTED, Did.FAILED)}
+        counts = {each.value: self.counts[each] for each in (WorkOutcome.READ, WorkOutcome.COUNTED, WorkOutcome.FAILED)}
         place = None
         if self._table is not None:
             # Table keys contain phone numbers and addresses.

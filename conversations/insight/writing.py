@@ -19,7 +19,7 @@ from console.trail.models import ConversationState
 from conversations.handoff.protocol import read_raw
 from conversations.handoff.stored import LAST_ACTION, Raw, flag_in, text_in
 from conversations.insight.conversation_facts import expires_in, facts_of_item, places_of, pseudonym_in
-from conversations.insight.episodes import READ, ItemEpisodes, episodes_of, is_same
+from conversations.insight.episodes import READ, ItemEpisodes, episodes_of, has_same_facts
 from conversations.insight.facts import (
     FactDay,
     InsightFact,
@@ -43,14 +43,14 @@ _seen: LRUCache[str, int] = LRUCache(100_000)
 
 def note_change(new: Raw, old: Raw | None) -> bool:
     """Write the facts that a change of an item affects; return whether any changed. Raises the store's errors."""
-    if old is not None and is_same(new, old):
+    if old is not None and has_same_facts(new, old):
         return False
-    return _where_kept(lambda: _Note(new, old, is_new=old is None, is_last_word=True).write())
+    return _if_facts_enabled(lambda: _FactWrite(new, old, is_new=old is None, is_last_word=True).write())
 
 
 def note_seen(stored: Raw, *, again: bool = False) -> bool:
     """Write the facts of an item found by a sweep, unless this process has seen it unchanged; `again` writes anyway."""
-    return _where_kept(lambda: _note_seen(stored, again))
+    return _if_facts_enabled(lambda: _note_seen(stored, again))
 
 
 def _note_seen(stored: Raw, again: bool) -> bool:
@@ -59,7 +59,7 @@ def _note_seen(stored: Raw, again: bool) -> bool:
         return False
     # If this fails, the next sweep tries again.
     _seen.pop(name, None)
-    changed = _Note(stored, is_last_word=again).write()
+    changed = _FactWrite(stored, is_last_word=again).write()
     _seen[name] = state
     return changed
 
@@ -79,15 +79,15 @@ def note(image: Raw) -> bool:
 
     Always read its trail. Raises the store's errors.
     """
-    return _Note(image, reads_trail=True).write()
+    return _FactWrite(image, reads_trail=True).write()
 
 
 def remove(image: Raw) -> None:
     """Remove the link to a conversation that is gone; its facts stay. Raises the store's errors."""
-    _where_kept(lambda: forget_link(pseudonym_in(image)))
+    _if_facts_enabled(lambda: forget_link(pseudonym_in(image)))
 
 
-def _where_kept(work: Callable[[], T]) -> T | Literal[False]:
+def _if_facts_enabled(work: Callable[[], T]) -> T | Literal[False]:
     """Do the work if this environment stores facts. Only log a missing key, so that the queue still works."""
     try:
         return table_ready("INSIGHT") and work()
@@ -99,7 +99,7 @@ def _where_kept(work: Callable[[], T]) -> T | Literal[False]:
 Place = tuple[FactDay, str]
 
 
-class _Note:
+class _FactWrite:
     """One write of a conversation's facts.
 
     Read the stored facts, in every place where they may be, then the item; then write, on condition that the facts are

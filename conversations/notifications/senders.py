@@ -100,7 +100,7 @@ def _send_webhook(destination: Destination, deliveries: Sequence[NotificationDel
             _session(inside=is_allowed_inside(destination.host)) as session,
             session.post(destination.values.address, data=body.encode(), headers=headers, stream=True) as answer,
         ):
-            status, told = answer.status_code, answer.headers
+            status, answered = answer.status_code, answer.headers
     except InvalidIPAddress:
         raise NotDelivered("Its address is not on the public internet.") from None
     except requests.exceptions.SSLError:
@@ -113,7 +113,7 @@ def _send_webhook(destination: Destination, deliveries: Sequence[NotificationDel
         return
     if 300 <= status < 400:
         raise NotDelivered(f"It answered with status {status}, a redirect, which is never followed.")
-    raise NotDelivered(f"It answered with status {status}.", is_gone=status == _GONE, again_after=retry_after(told))
+    raise NotDelivered(f"It answered with status {status}.", is_gone=status == _GONE, again_after=retry_after(answered))
 
 
 # --- Amazon SNS and SES -----------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from conversations.queue.pages import (
     Count,
     Held,
     QueueEntry,
-    at_once,
     entry_of,
+    split_for_parallel_reads,
 )
 from conversations.queue.reading import is_indexed, read_index, read_queue
 from conversations.reading import is_gone, is_true
@@ -95,20 +95,20 @@ def _looked_through(company_id: str) -> tuple[Count, Held, Count]:
 
 def waiting(company_ids: Iterable[str]) -> Count:
     """Count who waits in these companies; with more than `COMPANIES_AT_ONCE`, `more` is set."""
-    asked, left_out = at_once(company_ids)
+    asked, left_out = split_for_parallel_reads(company_ids)
     counts = parallel(*(partial(waiting_in_company, company_id, urgent) for company_id in asked for urgent in _RANKS))
     return sum(counts, Count(more=bool(left_out)))
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
     """Count what all tabs but the first list for a person. Without `read`, only from the cache, else {}."""
-    asked, left_out = at_once(company_ids)
+    asked, left_out = split_for_parallel_reads(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
         attention = parallel(*(partial(attention_in_company, company_id) for company_id in asked))
     else:
-        found = [each for one in asked if (each := caching.known(held_in_company, one)) is not None]
-        attention = [count for one in asked if (count := caching.known(attention_in_company, one)) is not None]
+        found = [each for one in asked if (each := caching.cached_result(held_in_company, one)) is not None]
+        attention = [count for one in asked if (count := caching.cached_result(attention_in_company, one)) is not None]
         if len(found) < len(asked) or len(attention) < len(asked):
             return {}
     start = Count(more=bool(left_out))
@@ -118,7 +118,7 @@ def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, 
 
 def awaited(company_ids: Iterable[str], username: str) -> int:
     """Count a person's conversations whose customer waits for an answer. Raises the store's errors."""
-    asked, _ = at_once(company_ids)
+    asked, _ = split_for_parallel_reads(company_ids)
     found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
     return sum(each.awaited.count(username) for each in found)
 
@@ -134,11 +134,11 @@ def to_approve_in_company(company_id: str) -> Count:
 
 def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
     """Count the first messages that wait for approval. Without `read`, only from the cache, else None."""
-    asked, left_out = at_once(company_ids)
+    asked, left_out = split_for_parallel_reads(company_ids)
     if read:
         found = parallel(*(partial(to_approve_in_company, company_id) for company_id in asked))
     else:
-        found = [each for one in asked if (each := caching.known(to_approve_in_company, one)) is not None]
+        found = [each for one in asked if (each := caching.cached_result(to_approve_in_company, one)) is not None]
         if len(found) < len(asked):
             return None
     return sum(found, Count(more=bool(left_out)))
@@ -168,9 +168,9 @@ def not_placed_for(staff: Staff) -> Count | None:
 def forget(company_id: str) -> None:
     """Drop the cached counts of a company, because this worker has just changed something there."""
     for urgent in _RANKS:
-        caching.forget(waiting_in_company, company_id, urgent)
+        caching.invalidate(waiting_in_company, company_id, urgent)
     for each in (held_in_company, attention_in_company, to_approve_in_company, _looked_through):
-        caching.forget(each, company_id)
+        caching.invalidate(each, company_id)
 
 
 # Maximum rows read of one company and partition, longest wait first.
@@ -240,7 +240,7 @@ def waits_in(company_id: str) -> CompanyWaits:
 
 def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:
     """Return the waits in these companies (at most `COMPANIES_AT_ONCE`), the longest first."""
-    asked, _ = at_once(company_ids)
+    asked, _ = split_for_parallel_reads(company_ids)
     found = parallel(*(partial(waits_in, company_id) for company_id in asked))
     found.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)
     return tuple(found)

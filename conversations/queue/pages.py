@@ -192,7 +192,7 @@ def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[
 COMPANIES_AT_ONCE = 20
 
 
-def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+def split_for_parallel_reads(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     """Split companies, without duplicates, into those to read in parallel and those left out."""
     wanted = list(dict.fromkeys(company_ids))
     return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])

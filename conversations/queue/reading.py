@@ -31,9 +31,9 @@ from conversations.queue.pages import (
     QueueFilters,
     QueuePage,
     QueueParameters,
-    at_once,
     entry_of,
     page_of,
+    split_for_parallel_reads,
     totals,
 )
 
@@ -142,8 +142,8 @@ class Queue:
 
 def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
     """Search these companies for hand-offs within the read budget. Raises the store's errors."""
-    companies, left_out = at_once(company_ids)
-    reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
+    companies, left_out = split_for_parallel_reads(company_ids)
+    reads = parallel(*(partial(_search_company, company_id, reads_per_company) for company_id in companies))
     return Queue(
         entries=tuple(sorted((entry for entries, _, _ in reads for entry in entries), key=attrgetter("order"))),
         looked_at=sum(looked_at for _, looked_at, _ in reads),
@@ -181,7 +181,7 @@ def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
     return at <= parameters.place.at if parameters.back else at >= parameters.place.at
 
 
-def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
+def _search_company(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
     """Return the rows of one company, how many conversations were read, and whether these were all."""
     now, entries, looked_at = clock.now(), [], 0
     names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
@@ -241,7 +241,7 @@ def read_tab(
     wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
         wanted = wanted[:1] if wanted and wanted[0] == filters.company else []
-    companies, left_out = at_once(wanted)
+    companies, left_out = split_for_parallel_reads(wanted)
     parameters = QueueParameters(tab, username, filters, size, clock.now(), place, back)
     if not companies:
         return QueuePage((), indexed=True)
@@ -249,7 +249,7 @@ def read_tab(
     return replace(read, left_out=left_out)
 
 
-def beside(
+def neighbour_in_tab(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
 ) -> QueueEntry | None:
     """Return the row after (or before) a conversation in a tab. One that has left the tab keeps its place by its wait.

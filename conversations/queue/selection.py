@@ -36,7 +36,7 @@ from conversations.handoff import (
     unseal_intent,
 )
 from conversations.handoff.actions import seen_in
-from conversations.handoff.service import id_for
+from conversations.handoff.service import derive_action_id
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.queries import is_visible
 from conversations.queue import counting
@@ -108,7 +108,7 @@ def for_bulk(intent: Intent, bulk: BulkAction) -> Intent:
 
 def for_action(intent: Intent, action: HandOffAction) -> Intent:
     """Return a row's intent for one action, with an id of its own, because a row can be submitted for several."""
-    return replace(intent, action=action, action_id=id_for(intent.action_id, action.value))
+    return replace(intent, action=action, action_id=derive_action_id(intent.action_id, action.value))
 
 
 @dataclass(frozen=True, slots=True)

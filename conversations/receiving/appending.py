@@ -15,7 +15,7 @@ from console.errors import Throttled
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import call, transaction
 from console.store.models import plain
-from conversations.handoff.protocol import retried
+from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import (
     ANSWERED_AT,
     ATTENTION,
@@ -37,7 +37,7 @@ from conversations.receiving.rows import MessageRow, entry_of
 # Half of an item's maximum size, in bytes of its DynamoDB JSON, which is slightly larger than DynamoDB's own count.
 ROOM = 40_000
 IDS = "hand_off_message_ids"
-APART = "hand_off_messages_apart"
+INCOMPLETE = "hand_off_messages_apart"
 # DynamoDB's limit for one transaction.
 MOST_WRITES = 100
 
@@ -51,7 +51,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
         return True
     if _fits(item.raw, row):
         return _appended(row, item)
-    _note_apart(row, item)
+    _mark_incomplete(row, item)
     return False
 
 
@@ -110,7 +110,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     try:
-        retried(lambda: call("UpdateItem", **update))
+        retry_on_collision(lambda: call("UpdateItem", **update))
     except ConditionFailed as failed:
         return has_message(failed.item or {}, message_id)
     return True
@@ -142,16 +142,16 @@ def note_not_delivered(row: MessageRow) -> None:
     update["ConditionExpression"] += f" AND attribute_exists({QUEUE}) AND attribute_not_exists({ATTENTION})"
     del update["ReturnValuesOnConditionCheckFailure"]
     with suppress(ConditionFailed):
-        retried(lambda: call("UpdateItem", **update))
+        retry_on_collision(lambda: call("UpdateItem", **update))
 
 
-def _note_apart(row: MessageRow, item: Conversation) -> None:
+def _mark_incomplete(row: MessageRow, item: Conversation) -> None:
     """Mark the item as incomplete: pages then read our rows too, and open pages notice the change."""
     change = _marks(row, item.raw)
-    change.values |= {APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
+    change.values |= {INCOMPLETE: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
     update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
     try:
-        retried(lambda: call("UpdateItem", **update))
+        retry_on_collision(lambda: call("UpdateItem", **update))
     except ConditionFailed:
         return
 

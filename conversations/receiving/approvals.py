@@ -29,11 +29,11 @@ from console.store.queues import NotSent
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail, sort_key
-from conversations.handoff.protocol import retried
+from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import text
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
 from conversations.receiving.recording import expiry
-from conversations.receiving.rows import MessageRow, approvals_of, decided_of, position_of
+from conversations.receiving.rows import MessageRow, approvals_partition, decided_partition, position_of
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         raise NotUnderstood("The first message is too large to be held.")
     at = clock.to_iso(received_at)
     row = MessageRow(
-        approvals_of(company_id),
+        approvals_partition(company_id),
         position_of(at, name),
         company_id=company_id,
         project_id=found_in(content, "project_id") or None,
@@ -120,11 +120,11 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         received_at=at,
         expires_at=expiry(clock.now()),
     )
-    decided = {"conversation": text(decided_of(company_id)), "position": text(row.position)}
+    decided = {"conversation": text(decided_partition(company_id)), "position": text(row.position)}
     absent = {"TableName": table_name("MESSAGES"), "ConditionExpression": "attribute_not_exists(conversation)"}
     writes = [{"Put": {**absent, "Item": row.serialize()}}, {"ConditionCheck": {**absent, "Key": decided}}]
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
     except TransactionRefused:
         return False
     return True
@@ -144,12 +144,12 @@ def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
 
 def count(company_id: str) -> tuple[int, bool]:
     """Count a company's waiting first messages; return the count and whether there may be more. One Query."""
-    rows = list(MessageRow.query(approvals_of(company_id), limit=SHOWN_AT_MOST, attributes_to_get=["position"]))
+    rows = list(MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST, attributes_to_get=["position"]))
     return len(rows), len(rows) == SHOWN_AT_MOST
 
 
 def _waiting_in(company_id: str) -> list[FirstMessage]:
-    return list(_read(MessageRow.query(approvals_of(company_id), limit=SHOWN_AT_MOST)))
+    return list(_read(MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST)))
 
 
 def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
@@ -205,12 +205,12 @@ def reject(reference: str, staff: Staff, reason: str) -> str:
     return row.company_id or ""
 
 
-def doubt_waiting(company_id: str) -> int:
+def mark_possibly_sent(company_id: str) -> int:
     """Mark a company's held first messages as possibly sent; return how many. Raises the store's errors.
 
     People then check before they approve one, as after an approval that did not finish.
     """
-    rows = list(MessageRow.query(approvals_of(company_id), consistent_read=True))
+    rows = list(MessageRow.query(approvals_partition(company_id), consistent_read=True))
     held = [each for each in rows if each.state == Approval.HELD]
     for row in held:
         row.update(
@@ -226,7 +226,7 @@ def doubt_waiting(company_id: str) -> int:
 def _load(reference: str, staff: Staff) -> MessageRow:
     staff.require(Permission.HAND_OFF)
     partition, position = unseal("first message", reference, 2)
-    if not staff.scope.covers_company(partition.removeprefix(approvals_of(""))):
+    if not staff.scope.covers_company(partition.removeprefix(approvals_partition(""))):
         raise NotFound
     try:
         return MessageRow.get(partition, position, consistent_read=True)
@@ -301,7 +301,7 @@ def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
 
 def _finish(row: MessageRow, state: Approval, condition: Condition, add: Callable[[TransactWrite], None]) -> None:
     """Move the row to the decided ones, in one transaction with what `add` writes."""
-    decided = MessageRow(**row.attribute_values | {"conversation": decided_of(row.company_id or "")})
+    decided = MessageRow(**row.attribute_values | {"conversation": decided_partition(row.company_id or "")})
     decided.state = state.value
     try:
         with transaction() as writes:

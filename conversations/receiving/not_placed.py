@@ -14,7 +14,7 @@ from console.store.connection import call
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, write_with_entry
 from console.trees import Node, tree_of
-from conversations.facts import protected
+from conversations.facts import redact_and_mask
 from conversations.receiving.bodies import NotUnderstood, parsed
 from conversations.receiving.handling import take_in
 from conversations.receiving.rows import NOT_PLACED, MessageRow
@@ -130,7 +130,7 @@ def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> 
 
 def _shown(row: MessageRow) -> NotPlacedMessage:
     try:
-        tree = tree_of(protected(parsed(row.body or "")))
+        tree = tree_of(redact_and_mask(parsed(row.body or "")))
     except NotUnderstood:
         tree = None
     return NotPlacedMessage(

@@ -14,14 +14,22 @@ from console.store.connection import call
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import PLATFORM, SYSTEM_TRAIL, TrailEntry, build, conversation_trail
-from conversations.handoff.protocol import retried
+from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import text
 from conversations.models import Conversation
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import Notification, NotificationType, id_of
 from conversations.reading import hand_off_of
 from conversations.receiving.bodies import InboundMessage
-from conversations.receiving.rows import LATEST, NOT_PLACED, TO_APPEND, MessageRow, latest_of, partition_of, position_of
+from conversations.receiving.rows import (
+    LATEST,
+    NOT_PLACED,
+    TO_APPEND,
+    MessageRow,
+    latest_partition,
+    partition_of,
+    position_of,
+)
 from conversations.records import HandOffState
 
 MODE = "console"
@@ -91,7 +99,7 @@ def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
     return {
         "Update": {
             "TableName": table_name("MESSAGES"),
-            "Key": {"conversation": text(latest_of(row.conversation)), "position": text(LATEST)},
+            "Key": {"conversation": text(latest_partition(row.conversation)), "position": text(LATEST)},
             "UpdateExpression": f"SET content = :content, received_at = :at, expires_at = :expiry, {count}",
             "ExpressionAttributeValues": {
                 ":content": text((row.content or "")[:LONGEST_EXCERPT]),
@@ -187,7 +195,7 @@ def _written(*writes: dict[str, Any]) -> bool:
 
 
 def _write(writes: Sequence[dict[str, Any]]) -> None:
-    retried(lambda: call("TransactWriteItems", TransactItems=list(writes)))
+    retry_on_collision(lambda: call("TransactWriteItems", TransactItems=list(writes)))
 
 
 def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:

@@ -115,12 +115,12 @@ class MessageRow(StoreModel):
     due_index = DueIndex()
 
 
-def approvals_of(company_id: str) -> str:
+def approvals_partition(company_id: str) -> str:
     """Return the partition of a company's first messages that wait for approval."""
     return f"to approve\n{company_id}"
 
 
-def decided_of(company_id: str) -> str:
+def decided_partition(company_id: str) -> str:
     """Return the partition of a company's first messages that have been decided."""
     return f"decided\n{company_id}"
 
@@ -130,7 +130,7 @@ def partition_of(primary_channel: str, conversation_id: str) -> str:
     return f"{conversation_id}\n{primary_channel}"
 
 
-def latest_of(conversation: str) -> str:
+def latest_partition(conversation: str) -> str:
     """Return the partition of a customer's last message, from the partition of the conversation's messages."""
     return f"{LATEST}\n{conversation}"
 
@@ -162,7 +162,7 @@ def entry_of(row: MessageRow) -> dict[str, str]:
 
 def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
     """Return all messages of a conversation: those of its item, given as `stored`, and those in our own table."""
-    return joined(item, StoredMessages.of(stored, names), rows_beside(item))
+    return joined(item, StoredMessages.of(stored, names), rows_only_in_messages(item))
 
 
 def customers_of(item: Conversation) -> StoredMessages:
@@ -170,7 +170,7 @@ def customers_of(item: Conversation) -> StoredMessages:
 
     People's replies may be missing. One Query where messages are apart from the item, else none.
     """
-    apart = rows_beside(item) if item.hand_off_messages_apart else []
+    apart = rows_only_in_messages(item) if item.hand_off_messages_apart else []
     return joined(item, StoredMessages.of(item.raw.get("messages")), apart)
 
 
@@ -184,7 +184,7 @@ def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -
     return replace(stored.without_repeated(ids).joined(apart), replies=replies)
 
 
-def rows_beside(item: Conversation) -> list[MessageRow]:
+def rows_only_in_messages(item: Conversation) -> list[MessageRow]:
     """Return a conversation's rows that only our table has, latest first: messages that did not fit, and replies.
 
     One Query where there may be any, else none. Raises the store's errors, except for an absent table.
@@ -225,7 +225,7 @@ def last_words(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LastWor
 
     One BatchGetItem, none without a source of such messages. A failure is logged and returns {}.
     """
-    by_partition = {latest_of(partition_of(*key)): key for key in keys}
+    by_partition = {latest_partition(partition_of(*key)): key for key in keys}
     if not by_partition or not has_inbound_source():
         return {}
     wanted = [{"conversation": partition, "position": LATEST} for partition in by_partition]

@@ -21,10 +21,10 @@ from console.trail.actions import HAND_OFF_PREFIX, Result
 from console.trail.models import AuditEntry
 from console.trail.recording import conversation_trail
 from conversations.handoff.stored import LAST_ACTION, TO_PEOPLE, Raw, goes_to_people, text_in, went_to_people
-from conversations.indexer.handling import Did, WorkCounts
+from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.indexer.lease import STREAM
 from conversations.indexer.leased import LeasedWorker
-from conversations.indexer.streams.following import Following
+from conversations.indexer.streams.following import StreamFollower
 from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.models import Conversation
 from conversations.receiving import appending, placing, recording
@@ -50,7 +50,7 @@ class StageReceiver(LeasedWorker):
     def _find_place(self) -> None:
         arn = self._find_stream()
         self.mode = STREAM if arn else ""
-        self._following = Following(arn, self.lease, self._now, take_fragment, keep) if arn else None
+        self._following = StreamFollower(arn, self.lease, self._now, take_fragment, keep) if arn else None
         if self._following is not None and self.lease.state.get("beat_at") is None:
             # The first start has missed nothing: it reads everything that the stream still has.
             self._following.owes_sweep = False
@@ -82,7 +82,7 @@ class StageReceiver(LeasedWorker):
 
 def take_fragment(change: StreamChange) -> WorkCounts:
     """Take in a staged message if it is for people. Safe to repeat. Raises the store's errors: repeat it then."""
-    done: WorkCounts = Counter({Did.READ: 1})
+    done: WorkCounts = Counter({WorkOutcome.READ: 1})
     if change.new is None:
         return done
     fragment, staged_at = plain_item(change.new), change.at + SECOND

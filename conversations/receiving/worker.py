@@ -20,7 +20,7 @@ from console.store import queues
 from console.store.calls import ConditionFailed, submit
 from console.store.queues import QueueMessage
 from console.telemetry import instrumentation, traces
-from conversations.indexer.lease import note
+from conversations.indexer.lease import write_heartbeat
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.models import Conversation
 from conversations.receiving import appending
@@ -104,7 +104,7 @@ class Receiver:
             oldest = min(each.sent_at for each in deliveries)
             details |= {"received_at": now, "waited": max(0.0, (now - oldest).total_seconds())}
         try:
-            note(QUEUE, **details)
+            write_heartbeat(QUEUE, **details)
         except ConsoleError as error:
             logger.warning("The heartbeat could not be written: %s", type(error).__name__)
         self._told_at = now
@@ -113,7 +113,7 @@ class Receiver:
 def bring_soon(deliveries: Sequence[QueueMessage]) -> None:
     """Make the queue deliver messages again soon. Raises the store's errors: it then waits for its own timeout."""
     for each in deliveries:
-        queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
+        queues.redeliver_after(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
 
 
 def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[str]) -> list[QueueMessage]:

@@ -62,7 +62,7 @@ _SAID = {"waited": "waiting ", "hand_off": "hand-off: ", "task": "task: ", "stat
 _REASON = re.compile(rf"{NO_REASON}|[a-p]{{16}}")
 
 
-def given(of: FilteredList, values: Mapping[str, str]) -> dict[str, str]:
+def known_filters(of: FilteredList, values: Mapping[str, str]) -> dict[str, str]:
     """Return those query parameters that are filters of this list, in the list's order."""
     return {name: value for name in _NAMES[of] if (value := values.get(name, ""))}
 
@@ -82,7 +82,7 @@ def check(of: FilteredList, values: Mapping[str, Any]) -> dict[str, str]:
         if name not in _NAMES[of] or not isinstance(value, str) or not _can_be_kept(name, value):
             label = name.replace("_", "-").capitalize()
             raise Invalid(f"{label}: a view cannot keep this value. Choose another one, or clear the filter.")
-    return given(of, values)
+    return known_filters(of, values)
 
 
 def _can_be_kept(name: str, value: str) -> bool:

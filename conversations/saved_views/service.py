@@ -68,7 +68,7 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
         return there
     _check_room(known, owner, staff)
     try:
-        put_version(owner.partition, view.id, _values(view), 0, _told(Action.SAVED_VIEW_CREATED, view, staff))
+        put_version(owner.partition, view.id, _values(view), 0, _trail_entry(Action.SAVED_VIEW_CREATED, view, staff))
     except TransactionRefused as refused:
         raise ViewNameTaken from refused
     _note_change(owner, staff)
@@ -85,12 +85,12 @@ def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
     if not view.filters:
         raise Invalid("The filters of this view cannot be read. Delete it and save it again.")
     renamed = SavedView(view.owner, _id_of(view.owner, name), name, view.of, view.filters)
-    told = _told(Action.SAVED_VIEW_CHANGED, renamed, staff, before=view.name)
+    entry = _trail_entry(Action.SAVED_VIEW_CHANGED, renamed, staff, before=view.name)
     try:
         if renamed.id == view.id:
-            put_version(partition, view.id, _values(renamed), seen, told)
+            put_version(partition, view.id, _values(renamed), seen, entry)
         else:
-            move_version(partition, view.id, renamed.id, _values(renamed), seen, told)
+            move_version(partition, view.id, renamed.id, _values(renamed), seen, entry)
     except TransactionRefused as refused:
         # The first code is of the delete, the second of the put under the new name.
         is_taken = renamed.id != view.id and refused.codes[1:2] == ("ConditionalCheckFailed",)
@@ -101,9 +101,9 @@ def rename(view: SavedView, name: str, seen: int, staff: Staff) -> None:
 def delete(view: SavedView, seen: int, staff: Staff) -> None:
     """Delete a view if its stored version is `seen`, and record it in the trail. Raises as `rename` does."""
     view.owner.check_writer(staff)
-    told = _told(Action.SAVED_VIEW_DELETED, view, staff)
+    entry = _trail_entry(Action.SAVED_VIEW_DELETED, view, staff)
     try:
-        delete_version(view.owner.partition, view.id, seen, told)
+        delete_version(view.owner.partition, view.id, seen, entry)
     except TransactionRefused as refused:
         raise SavedViewChanged from refused
     _note_change(view.owner, staff)
@@ -153,7 +153,7 @@ def _values(view: SavedView) -> dict[str, Any]:
     return {"name": view.name, "list": view.of.value, "filters": dict(view.filters)} | company
 
 
-def _told(action: Action, view: SavedView, staff: Staff, **more: str) -> TrailEntry:
+def _trail_entry(action: Action, view: SavedView, staff: Staff, **more: str) -> TrailEntry:
     owner = view.owner
     return TrailEntry(
         staff_trail(owner.id) if owner.audience is Audience.STAFF else SYSTEM_TRAIL,

@@ -19,8 +19,8 @@ from console.trail.recording import Actor
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving import appending
-from conversations.receiving.rows import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_of
-from conversations.replying import ReplyDraft, ReplyFacts, channel_words, words_of
+from conversations.receiving.rows import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_partition
+from conversations.replying import ReplyDraft, ReplyFacts, channel_words, explain_obstacle
 from conversations.sending import credentials
 from conversations.sending.emails import subject_and_answers
 from conversations.sending.outbox import close, count_state, facts_of, obstacles_in
@@ -94,7 +94,7 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
     facts = facts_of(item)
     draft = ReplyDraft(row.author or "", row.content or "", is_template=bool(row.template), is_accepted=True)
     if obstacles := obstacles_in(facts, now, draft):
-        _refuse(row, " ".join(words_of(each, channel_words(item)) for each in obstacles))
+        _refuse(row, " ".join(explain_obstacle(each, channel_words(item)) for each in obstacles))
         return None
     if wait := rates.wait_for(facts.sender, now):
         return Later(wait)
@@ -300,7 +300,7 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
         return
     if item is not None and (item.hand_off_messages_apart or item.plain("hand_off_message_ids")):
         with suppress(ConditionFailed):
-            MessageRow(latest_of(row.conversation), LATEST).update(
+            MessageRow(latest_partition(row.conversation), LATEST).update(
                 actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
             )
 

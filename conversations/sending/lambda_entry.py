@@ -18,7 +18,7 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
     from console import clock
     from console.errors import ConsoleError
     from console.store import queues
-    from conversations.indexer.lease import LAMBDA, note
+    from conversations.indexer.lease import LAMBDA, write_heartbeat
     from conversations.sending.rates import Rates
     from conversations.sending.worker import SENDER, bring_later, send_all
 
@@ -27,5 +27,5 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
         _, later = send_all(brought, Rates(), pool)
     bring_later(later)
     with suppress(ConsoleError):
-        note(SENDER, beat_at=clock.now(), mode=LAMBDA)
+        write_heartbeat(SENDER, beat_at=clock.now(), mode=LAMBDA)
     return {"batchItemFailures": [{"itemIdentifier": each.name} for each, _ in later]}

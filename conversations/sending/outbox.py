@@ -25,14 +25,14 @@ from console.telemetry import instrumentation
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail, new_action_id
-from conversations.handoff.protocol import retried
+from conversations.handoff.protocol import retry_on_collision
 from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
 from conversations.receiving import appending
 from conversations.receiving.recording import expiry
 from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, partition_of
-from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
+from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, explain_obstacle
 from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)
@@ -105,23 +105,23 @@ def accept(
     row.variables = json.dumps(dict(variables or {})) if template else None
     if obstacles and (found := _earlier(row)) is not None:
         # It was accepted while it could still be sent.
-        return _brought(found)
+        return _enqueue_if_queued(found)
     if Obstacle.HOLDER in obstacles:
         raise Conflict(LOST)
     if obstacles:
-        raise Invalid(" ".join(words_of(each, channel_words(item)) for each in obstacles))
+        raise Invalid(" ".join(explain_obstacle(each, channel_words(item)) for each in obstacles))
     try:
         _write(row, item, staff, now)
     except TransactionRefused as refused:
         found = _earlier(row)
         if found is None:
             raise StoreUnavailable("The reply could not be put into the outbox. It was not sent.") from refused
-        return _brought(found)
+        return _enqueue_if_queued(found)
     count_state(ReplyState.QUEUED)
-    return _brought(row)
+    return _enqueue_if_queued(row)
 
 
-def _brought(row: MessageRow) -> MessageRow:
+def _enqueue_if_queued(row: MessageRow) -> MessageRow:
     """Enqueue a reply that is still queued, even if accepted before: its enqueuing may have failed. Return its row."""
     if row.state == ReplyState.QUEUED:
         enqueue(row)
@@ -186,7 +186,7 @@ def _write(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> 
         _put("MESSAGES", row.serialize(), "conversation"),
         _put("AUDIT", entry.serialize(), "conversation_id"),
     ]
-    retried(lambda: call("TransactWriteItems", TransactItems=puts))
+    retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
 
 
 def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:

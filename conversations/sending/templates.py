@@ -56,7 +56,7 @@ def read_template(credentials: str) -> StoredTemplate:
     return StoredTemplate(template, row.error or "", row.gsi_due == TO_FETCH, clock.parse_instant(row.received_at))
 
 
-def want_template(credentials: str, company_id: str) -> None:
+def request_template(credentials: str, company_id: str) -> None:
     """Request that the sender fetches a template. Raises the store's errors."""
     now = clock.now()
     MessageRow(_partition(credentials), TEMPLATE).update(

@@ -22,7 +22,7 @@ from console.store import queues
 from console.store.calls import ConditionFailed
 from console.store.queues import QueueMessage
 from console.telemetry import instrumentation, traces
-from conversations.indexer.lease import note
+from conversations.indexer.lease import write_heartbeat
 from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
 from conversations.receiving.rows import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending import receipts, templates
@@ -150,7 +150,7 @@ class Sender:
         if self._told_at is not None and now - self._told_at < BEAT_EVERY:
             return
         try:
-            note(SENDER, beat_at=now, mode="queue", scheduled=self._is_scheduled)
+            write_heartbeat(SENDER, beat_at=now, mode="queue", scheduled=self._is_scheduled)
         except ConsoleError as error:
             logger.warning("The heartbeat could not be written: %s", type(error).__name__)
         self._told_at = now
@@ -187,7 +187,7 @@ def bring_later(later: Sequence[tuple[QueueMessage, int]]) -> None:
     """Make the queue deliver replies again after these delays in seconds. Never raises: the queue has its timeout."""
     for each, seconds in later:
         with suppress(ConsoleError):
-            queues.bring_again(settings.OUTBOX_QUEUE_URL, each, seconds=seconds)
+            queues.redeliver_after(settings.OUTBOX_QUEUE_URL, each, seconds=seconds)
 
 
 def _sent_in_order(those: Sequence[tuple[QueueMessage, Named]], rates: Rates) -> list[tuple[QueueMessage, int | None]]:

@@ -42,7 +42,7 @@ class Attempted(Generic[T]):
         return isinstance(self.error, NotAccepted | TableMissing)
 
 
-def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
+def capture_errors(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
     """Wrap a read so that it returns `otherwise` and the error instead of raising the store's errors."""
 
     def tried() -> Attempted[T]:
@@ -62,7 +62,7 @@ def index_absent(table_key: str, index: str) -> bool:
         return False
 
 
-def is_designed(error: ConsoleError, table_key: str, index: str) -> bool:
+def is_missing_by_design(error: ConsoleError, table_key: str, index: str) -> bool:
     """Return whether a read failed because its table or index is missing, and not because of a fault."""
     return isinstance(error, TableMissing) or (isinstance(error, NotAccepted) and index_absent(table_key, index))
 

@@ -31,12 +31,12 @@ class RecordPlace:
     query: tuple[tuple[str, str], ...] = ()
 
 
-def a_list(*parts: str, **query: str) -> RecordPlace:
+def list_place(*parts: str, **query: str) -> RecordPlace:
     """Return the place of a list."""
     return RecordPlace("list", parts, query=tuple(query.items()))
 
 
-def a_record(*parts: str, at: str = "") -> RecordPlace:
+def record_place(*parts: str, at: str = "") -> RecordPlace:
     """Return the place of a record, or of one message of it."""
     return RecordPlace("record", parts, at)
 
@@ -101,7 +101,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class MessageList:
     """A window of messages with the markers between them, oldest first.
 
     `earlier` and `later` are the values of `before` for the adjacent windows ("" for none): sealed cursors, or numbers
@@ -139,7 +139,7 @@ class RecordPage:
     about: str = ""
     state: Cell | None = None
     facts: tuple[Fact, ...] = ()
-    talk: Talk | None = None
+    talk: MessageList | None = None
     picture: Picture | None = None
     notices: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()

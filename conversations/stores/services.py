@@ -15,7 +15,7 @@ from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
 from console.store.models import ForeignModel, sendable
 from console.trail.actions import Action
-from console.trail.recording import Actor, TrailEntry, record_once, record_once_an_hour, write_on_record
+from console.trail.recording import Actor, TrailEntry, record_once, record_once_an_hour, write_with_pending_entry
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
@@ -68,7 +68,7 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
     `write` raises `ConditionFailed` if the item has changed since it was seen, which becomes `Conflict`. Raises
     `NoTrail` without a trail, and the store's errors; without a response from DynamoDB, the entry stays pending.
     """
-    write_on_record(_entry(subject, action, staff), write)
+    write_with_pending_entry(_entry(subject, action, staff), write)
 
 
 def update_as_read(

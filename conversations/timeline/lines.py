@@ -7,7 +7,7 @@ from enum import StrEnum
 from console import clock
 from console.audit.events.keys import decode
 from console.audit.records import TrailRow
-from console.audit.state import StateMoment, seen_at, words_of
+from console.audit.state import StateMoment, first_processed_at, words_of
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.masks import cut
 from console.refs import keyed_digest, seal
@@ -134,7 +134,7 @@ def of_record(record: IdempotencyRecord) -> Line:
     status, mode = _text(record, "status") or "unknown", _text(record, "mode")
     own = ("event_id", "conversation_id", "reference")
     facts = {clean(name): record.plain(name) for name in sorted(record.raw) if name not in own}
-    at = seen_at(record)
+    at = first_processed_at(record)
     drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
     return Line(
         kind=LineKind.RECORD,

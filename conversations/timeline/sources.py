@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from console import clock
-from console.audit.queries import has_record_index, is_of, read_entries, read_records
+from console.audit.queries import belongs_to_company, has_record_index, read_entries, read_records
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from console.trail.actions import instant_of
@@ -19,8 +19,8 @@ from conversations.transcript import HandOffChange
 
 T = TypeVar("T")
 
-AT_ONCE = datetime.max.replace(tzinfo=UTC)
-AT_LAST = datetime.min.replace(tzinfo=UTC)
+NEWEST = datetime.max.replace(tzinfo=UTC)
+OLDEST = datetime.min.replace(tzinfo=UTC)
 # Entries that DynamoDB reads before it filters them by kind.
 FILTERED_LIMIT = 200
 
@@ -41,19 +41,19 @@ def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
         return Stream("messages", END)
     moments = [stored.at(number) for number in range(1, len(stored) + 1)]
     items: dict[Dated, Item] = {dated: MessageAt(dated.tie) for dated in with_neighbours(moments)}
-    return held_whole("messages", start, items, size)
+    return stream_of_list("messages", start, items, size)
 
 
 def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Item]:
     """Return the stream of the state's dated facts. A fact without a readable time comes first."""
-    items: dict[Dated, Item] = {Dated(each.at or AT_ONCE, tie): each for tie, each in enumerate(found)}
-    return held_whole("state", start, items, size)
+    items: dict[Dated, Item] = {Dated(each.at or NEWEST, tie): each for tie, each in enumerate(found)}
+    return stream_of_list("state", start, items, size)
 
 
 def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) -> Stream[Item]:
     """Return the stream of hand-offs that only the conversation shows."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
-    return held_whole("hand-off", start, items, size)
+    return stream_of_list("hand-off", start, items, size)
 
 
 def entries(
@@ -70,9 +70,11 @@ def entries(
     now = clock.now()
     candidates: list[Candidate[Item]] = [
         Candidate(
-            instant_of(entry) or AT_ONCE,
+            instant_of(entry) or NEWEST,
             entry.plain("ts_action_id"),
-            entry if is_of(entry, company_id) and not clock.is_expired(entry.plain("expires_at"), now) else None,
+            entry
+            if belongs_to_company(entry, company_id) and not clock.is_expired(entry.plain("expires_at"), now)
+            else None,
         )
         for entry in found
     ]
@@ -92,7 +94,7 @@ def records(
     now = clock.now()
     candidates: list[Candidate[Item]] = [
         Candidate(
-            clock.parse_instant(record.plain("created_at")) or AT_ONCE,
+            clock.parse_instant(record.plain("created_at")) or NEWEST,
             [record.plain("created_at"), record.plain("event_id")],
             record if is_shown(record, reference, now) else None,
         )
@@ -134,7 +136,7 @@ class Dated:
         return None
 
 
-def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
+def stream_of_list(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
     """Return the stream of items in memory: the next `size` of them from `start` on."""
     if start is END:
         return Stream(name, END)
@@ -146,7 +148,7 @@ def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> 
 
 def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:
     """Yield a time for each item: its own, else that of the item before it, else the first one known."""
-    known = next((moment for moment in moments if moment is not None), AT_LAST)
+    known = next((moment for moment in moments if moment is not None), OLDEST)
     for number, moment in enumerate(moments, 1):
         known = moment or known
         yield Dated(known, number)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import form_on
+from console.answers import post_only_form
 from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
@@ -103,7 +103,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "crumbs": _crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and opened.is_recorded,
         "recipient_url": recipient_url(ref),
-        "raw_url": link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
+        "raw_url": url_or_empty("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
         "is_redacted": not opened.is_raw,
         "trail_url": trail_url(opened.item.conversation_id),
     }
@@ -126,7 +126,7 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
 def _totals_of(opened: services.OpenedConversation) -> tuple[str, ...]:
     """Return the totals in words. If the trail could not be read, the time of the first hand-off is unknown."""
     handed_off_at = None if opened.trail_notice else opened.story.handed_off_at
-    return totals_of(opened.item, opened.stored, handed_off_at).in_words() if len(opened.stored) else ()
+    return totals_of(opened.item, opened.stored, handed_off_at).describe() if len(opened.stored) else ()
 
 
 def _presence_of(opened: services.OpenedConversation, staff: Staff) -> str:
@@ -166,7 +166,7 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.PII_REVEAL)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """Show the recipient in full and record it: a fragment for htmx, otherwise a page. Never cached."""
     item, answer, revealed = services.reveal(ref, request.staff)
@@ -223,21 +223,21 @@ def _with_list(url: str, list_context: str) -> str:
 
 
 def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
-    crumbs = [{"label": "Conversations", "url": link("conversations")}]
+    crumbs = [{"label": "Conversations", "url": url_or_empty("conversations")}]
     if summary.company_id:
-        crumbs.append({"label": summary.company_name, "url": link("company", summary.company_id)})
+        crumbs.append({"label": summary.company_name, "url": url_or_empty("company", summary.company_id)})
         if summary.project_id:
-            url = link("project", summary.company_id, summary.project_id)
+            url = url_or_empty("project", summary.company_id, summary.project_id)
             crumbs.append({"label": summary.project_name, "url": url})
     return [*crumbs, {"label": summary.who}]
 
 
 def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
     """Return the breadcrumbs of a page below the conversation."""
-    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
+    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": url_or_empty("conversation", ref)}, {"label": label}]
 
 
-def link(name: str, *args: str) -> str:
+def url_or_empty(name: str, *args: str) -> str:
     """Return a URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
     try:
         return reverse(name, args=args)
@@ -253,7 +253,7 @@ def recipient_url(ref: str) -> str:
 
 def trail_url(conversation_id: str) -> str:
     """Return the URL of the conversation's trail."""
-    return link("trail", seal("trail", conversation_trail(conversation_id)))
+    return url_or_empty("trail", seal("trail", conversation_trail(conversation_id)))
 
 
 DIRECTIONS = ("next", "previous")

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.answers import form_on
+from console.answers import post_only_form
 from console.errors import NotFound
 from console.permissions import Permission
 from console.refs import unseal
@@ -27,11 +27,11 @@ from conversations.handoff import (
 )
 from conversations.handoff.receivers import offered
 from conversations.handoff.service import MAX_TEXT
+from conversations.notices import dismiss_notices, notices_for
 from conversations.reading import conversation_url, hand_off_of, summary_of
 from conversations.services import load_conversation
-from conversations.telling import put_away, told_to
 from conversations.views.conversation import crumbs_below
-from tenants.views.frame import ASKING, FormPage, fill_in
+from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _COLLEAGUE, _GROUP = "colleague:", "group:"
 _FORM = "conversations/give.html"
@@ -78,7 +78,7 @@ class GiveForm(forms.Form):
 
 
 @requires(Permission.HAND_OFF)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def give(request: StaffRequest, ref: str) -> HttpResponse:
     """Assign a conversation to a colleague, or hand it over to a group of its company."""
     staff, item = request.staff, load_conversation(ref, request.staff)
@@ -104,7 +104,7 @@ def give(request: StaffRequest, ref: str) -> HttpResponse:
         perform(_intent_of(token, action, request, ref), staff, reason=form.cleaned_data["why"], to=to)
         return _DONE[action]
 
-    return fill_in(request, FormPage(_FORM, form, "the conversation", back, context), act)
+    return process_form(request, FormPage(_FORM, form, "the conversation", back, context), act)
 
 
 def _named(colleague: Colleague) -> str:
@@ -121,17 +121,19 @@ def _intent_of(token: str, action: HandOffAction, request: StaffRequest, ref: st
 
 @requires(Permission.HAND_OFF)
 @require_http_methods(["GET", "HEAD", "POST"])
-def told(request: StaffRequest) -> HttpResponse:
+def notices(request: StaffRequest) -> HttpResponse:
     """Show what colleagues told a person; on POST, dismiss the messages with these ids."""
     if request.method == "POST":
-        put_away(request.staff.username, request.POST.getlist("id"))
+        dismiss_notices(request.staff.username, request.POST.getlist("id"))
         return redirect("told")
     username = request.staff.username
-    return render(request, "conversations/told.html", {"told": told_to(username), "is_away": username in away_now()})
+    return render(
+        request, "conversations/told.html", {"told": notices_for(username), "is_away": username in away_now()}
+    )
 
 
 @requires(Permission.HAND_OFF)
-@form_on("told")
+@post_only_form("told")
 def availability(request: StaffRequest) -> HttpResponse:
     """Set oneself available or away. People who are away keep what they hold and are not offered first."""
     available = request.POST.get("available") == "yes"

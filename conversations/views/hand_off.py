@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import form_on
+from console.answers import post_only_form
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.redaction import mask_identifier
@@ -46,22 +46,22 @@ _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     """Perform the action that the form's sealed intent names. A form sent twice acts once."""
     intent = unseal_intent(request.POST.get("intent", ""), request.staff)
     if unseal("conversation", ref, 2) != (intent.primary_channel, intent.conversation_id):
         raise NotFound
-    reason, note = _typed(request, "reason"), _typed(request, "note")
+    reason, note = _text_field(request, "reason"), _text_field(request, "note")
     try:
         if intent.action is HandOffAction.LEAVE_TO_AI:
             outcome = leave_to_ai(intent, request.staff)
         else:
             outcome = perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
-        return _again(request, ref, "conversations/lost_race.html", 409, error)
+        return _render_again(request, ref, "conversations/lost_race.html", 409, error)
     except Invalid as error:
-        return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
+        return _render_again(request, ref, "conversations/hand_off_refused.html", 400, error)
     except (TableMissing, NotAccepted):
         # Nothing was written, and a retry would not help.
         raise
@@ -87,7 +87,7 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     return redirect(to_list or _back(request, ref))
 
 
-def _typed(request: StaffRequest, name: str) -> str:
+def _text_field(request: StaffRequest, name: str) -> str:
     """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
@@ -96,7 +96,7 @@ def _back(request: StaffRequest, reference: str) -> str:
     return conversation_url(reference, request.POST.get("in", ""))
 
 
-def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
+def _render_again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
     """Show the current state with fresh forms that keep what was typed."""
     item = load_conversation(reference, request.staff)
     state = hand_off_of(item)
@@ -105,8 +105,8 @@ def _again(request: StaffRequest, reference: str, template: str, status: int, er
         "summary": summary_of(item, request.staff),
         "error": error,
         "panel": panel_for(item, state, request.staff, clock.now()),
-        "typed_note": _typed(request, "note"),
-        "typed_reason": _typed(request, "reason"),
+        "typed_note": _text_field(request, "note"),
+        "typed_reason": _text_field(request, "reason"),
         "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, reference),
     }

@@ -34,9 +34,9 @@ from conversations.insight.reports import OVERVIEW, PAGES
 from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
 from conversations.insight.reports.budget import budget_figures
 from conversations.insight.sums import read_sums
-from conversations.views.conversation import link as address_of
+from conversations.views.conversation import url_or_empty as address_of
 from conversations.views.insight_rows import COLUMNS, describe_number, row_of
-from tenants.queries import names_for
+from tenants.queries import tenant_names
 
 
 @cached_for(seconds=300)
@@ -49,11 +49,11 @@ def _projects(company_id: str) -> dict[str, str]:
 def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
     """Show one report: figures and charts, each with its definition and a link to the conversations behind it."""
     page = _page_named(slug)
-    form, query = _asked(request, page)
+    form, query = _form_and_query(request, page)
     if not query.owners or not table_ready("INSIGHT"):
         why = "is_absent" if query.owners or request.staff.scope.everything else "has_no_owners"
         return render(request, "insight/report.html", _frame(request, page, form, query) | {why: True})
-    found, at = _built(page, query)
+    found, at = _build_report(page, query)
     links = _Links(page, form)
     context = _frame(request, page, form, query) | {
         "report": found,
@@ -78,10 +78,10 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
 def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
     """Return one chart's numbers as CSV, with the filters of the URL."""
     page = _page_named(slug)
-    _, query = _asked(request, page, names_projects=False)
+    _, query = _form_and_query(request, page, names_projects=False)
     if not table_ready("INSIGHT"):
         raise NotFound
-    panels: dict[str, ChartPanel] = {each.chart.id: each for each in _built(page, query)[0].panels}
+    panels: dict[str, ChartPanel] = {each.chart.id: each for each in _build_report(page, query)[0].panels}
     if chart_id not in panels:
         raise NotFound
     text = StringIO()
@@ -96,7 +96,7 @@ def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
     """List the conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
     page = _page_named(slug)
-    form, query = _asked(request, page, names_projects=False)
+    form, query = _form_and_query(request, page, names_projects=False)
     link = _link_in(request, page)
     context = _frame(request, page, form, query) | {"back_url": _address(reverse("insight-report", args=[slug]), form)}
     if not table_ready("INSIGHT") or not query.owners:
@@ -133,7 +133,9 @@ def _page_named(slug: str) -> ReportPage:
     return PAGES[slug]
 
 
-def _asked(request: StaffRequest, page: ReportPage, *, names_projects: bool = True) -> tuple[InsightForm, InsightQuery]:
+def _form_and_query(
+    request: StaffRequest, page: ReportPage, *, names_projects: bool = True
+) -> tuple[InsightForm, InsightQuery]:
     """Return the filter form and the query of a URL. Raises `NotFound` for an owner that is not in scope.
 
     With `names_projects=False` the project is not looked up: an unknown one simply has no numbers.
@@ -160,7 +162,7 @@ def _owners(staff: Staff, owned_by: OwnedBy) -> dict[str, str]:
     Raises `NotFound` for a platform report unless the scope covers everything.
     """
     if owned_by is OwnedBy.TENANT:
-        return dict(sorted(names_for(staff).items(), key=lambda each: each[1].casefold()))
+        return dict(sorted(tenant_names(staff).items(), key=lambda each: each[1].casefold()))
     if owned_by is OwnedBy.PLATFORM:
         if not staff.scope.everything:
             raise NotFound
@@ -168,7 +170,7 @@ def _owners(staff: Staff, owned_by: OwnedBy) -> dict[str, str]:
     return {each.company_id: each.name for each in companies_for(staff)}
 
 
-def _built(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
+def _build_report(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
     numbers = read_topics(page.kind, query, page.topics)
     times = [each.at for each in numbers.values() if each.at is not None]
     return page.build(numbers, query), min(times, default=None)

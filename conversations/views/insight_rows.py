@@ -12,7 +12,7 @@ from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
 from conversations.insight.reports.base import NumberLink
 from conversations.insight.reports.people import names_by_pseudonym
 from conversations.reading import CHANNELS, conversation_url, reference_of, url_by_id, url_of
-from conversations.stores.records import a_record, address_of
+from conversations.stores.records import address_of, record_place
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
 
 Parts = tuple[str, ...]
@@ -116,8 +116,8 @@ def _of_tenant(parts: Parts) -> str:
 
 _URLS: dict[FactKind, Callable[[Parts], str]] = {
     FactKind.CONVERSATIONS: lambda parts: conversation_url(reference_of(*parts)),
-    FactKind.THREADS: lambda parts: address_of("threads", a_record(*parts)),
-    FactKind.CHATS: lambda parts: address_of("chats", a_record(*parts)),
+    FactKind.THREADS: lambda parts: address_of("threads", record_place(*parts)),
+    FactKind.CHATS: lambda parts: address_of("chats", record_place(*parts)),
     FactKind.MIDDLEWARE: lambda parts: url_by_id(*parts),
     FactKind.TENANTS: _of_tenant,
 }

@@ -28,8 +28,8 @@ from conversations.forms import (
 )
 from conversations.queries import (
     ConversationFilters,
-    any_of,
     family_shown,
+    first_visible_row,
     of_company,
     of_recipient,
     of_reply,
@@ -39,7 +39,7 @@ from conversations.queue.counting import waits_in
 from conversations.reading import CHANNELS, export_url, identifier_for, seal_list_context, url_of, words
 from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.saved_views.records import FilteredList
-from conversations.services import CONVERSATIONS, look_up, note_look
+from conversations.services import CONVERSATIONS, look_up, record_lookup
 from conversations.views.conversation import not_for_prefetch
 from conversations.views.saved_views import menu_of
 
@@ -201,11 +201,11 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     form = RecipientFilter(request.GET)
     filters = form.filters(zone_of(staff))
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
-    if not page.rows and any_of(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
+    if not page.rows and first_visible_row(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
         raise NotFound
     # If the trail cannot be written, the list is still shown, masked.
     with suppress(NoTrail):
-        note_look(primary_channel, staff, CONVERSATIONS)
+        record_lookup(primary_channel, staff, CONVERSATIONS)
     context = {
         "who": identifier_for(primary_channel, staff),
         "list_title": "Conversations of this recipient",
@@ -229,7 +229,7 @@ def replies(request: StaffRequest, ref: str) -> HttpResponse:
     if channel not in CHANNELS:
         raise NotFound
     page = read_list(of_reply(channel, ours, theirs, staff), staff, request.GET.get("page", ""))
-    if not page.rows and any_of(of_reply(channel, ours, theirs, staff), staff) is None:
+    if not page.rows and first_visible_row(of_reply(channel, ours, theirs, staff), staff) is None:
         raise NotFound
     context = {
         "who": identifier_for(theirs, staff),

@@ -11,15 +11,15 @@ from django.views.decorators.http import require_safe
 
 from console import caching
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, form_on
+from console.answers import FAILURES, post_only_form
 from console.errors import Invalid, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.trees import tree_of
 from conversations.companies import companies_for
-from conversations.facts import protected
+from conversations.facts import redact_and_mask
 from conversations.handoff.stored import has_inbound_source
 from conversations.queue import counting
-from conversations.queue.pages import APPROVE, Count, at_once
+from conversations.queue.pages import APPROVE, Count, split_for_parallel_reads
 from conversations.reading import CHANNELS, identifier_for
 from conversations.receiving import approvals, not_placed
 from conversations.receiving.approvals import FirstMessage
@@ -33,7 +33,7 @@ GONE = "Somebody else has already dealt with this message."
 def to_approve(request: StaffRequest) -> HttpResponse:
     """List the first messages that a rule holds for approval in the companies in scope, oldest first."""
     names = {company.company_id: company.name for company in companies_for(request.staff)}
-    asked, left_out = at_once(names)
+    asked, left_out = split_for_parallel_reads(names)
     try:
         found = approvals.waiting(asked)
     except TableMissing:
@@ -56,12 +56,12 @@ def _first_message(first: FirstMessage, names: dict[str, str], staff: Staff) -> 
         "company": names.get(first.company_id, first.company_id),
         "channel": CHANNELS.get(first.channel, first.channel),
         "can_be_approved": first.channel in settings.CHANNEL_QUEUE_URLS,
-        "content": tree_of(protected(dict(first.content))),
+        "content": tree_of(redact_and_mask(dict(first.content))),
     }
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue-to-approve")
+@post_only_form("queue-to-approve")
 def decide(request: StaffRequest, ref: str) -> HttpResponse:
     """Approve or reject one first message, depending on the button pressed. A form sent twice acts once."""
     try:
@@ -97,7 +97,7 @@ def unplaced(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.SYSTEM_READ)
-@form_on("messages-not-placed")
+@post_only_form("messages-not-placed")
 def resolve(request: StaffRequest, ref: str) -> HttpResponse:
     """Try to place one message again, or discard it, depending on the button pressed."""
     try:
@@ -111,5 +111,5 @@ def resolve(request: StaffRequest, ref: str) -> HttpResponse:
         messages.warning(request, GONE)
     except Invalid as refused:
         messages.error(request, str(refused))
-    caching.forget(counting.not_placed_now)
+    caching.invalidate(counting.not_placed_now)
     return redirect("messages-not-placed")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, fresh_version
+from console.answers import FAILURES, answer, describe_error, refresh_version_on_conflict
 from console.context import read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
@@ -24,7 +24,7 @@ from conversations.companies import company_named
 from conversations.notifications import deliveries, destinations
 from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues
 from conversations.notifications.notification import NotificationType
-from tenants.views.frame import ASKING, FormPage, fill_in
+from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _REFERENCE, _TEST = "destination", "destination test"
 _GONE = "This destination no longer exists."
@@ -119,7 +119,7 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest) -> HttpResponse:
     """Add a destination for a company (GET `company`), or for all companies."""
     company_id, staff = request.GET.get("company", ""), request.staff
@@ -137,11 +137,11 @@ def new(request: StaffRequest) -> HttpResponse:
         return "The destination is added. Open it to send a test."
 
     context = {"company": company, "crumbs": _crumbs(company_id, "New destination"), "back": back, "token": token}
-    return fill_in(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
+    return process_form(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Change a destination, or delete it, depending on the button pressed."""
     staff, seen = request.staff, _load(request, ref)
@@ -160,7 +160,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
     def act() -> str:
         as_seen = replace(seen, version=_version(request))
-        with fresh_version(context, lambda: seen.version):
+        with refresh_version_on_conflict(context, lambda: seen.version):
             if deletes:
                 destinations.delete(as_seen, staff)
                 return "The destination is deleted."
@@ -174,11 +174,11 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         "crumbs": _crumbs(seen.company_id, values.name),
         "back": _url("destination", seen),
     }
-    return fill_in(request, FormPage("notifications/form.html", form, "the destination", back, context), act)
+    return process_form(request, FormPage("notifications/form.html", form, "the destination", back, context), act)
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def destination(request: StaffRequest, ref: str) -> HttpResponse:
     """Show a destination and its deliveries; on POST, send a test, send again, or show or renew the secret."""
     seen = _load(request, ref)

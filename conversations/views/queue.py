@@ -28,13 +28,13 @@ from console.trail.recording import new_action_id
 from conversations import presence
 from conversations.companies import companies_for
 from conversations.insight.budgets import reached_budgets
+from conversations.notices import notices_for
 from conversations.presence import unread_of
 from conversations.queue import counting
 from conversations.queue.form import TAB_LABELS, QueueForm
 from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.reading import export_url, seal_list_context
-from conversations.telling import told_to
 from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, waits_of, words_of
 from conversations.views.saved_views import queue_menu
 
@@ -146,13 +146,13 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
     username, token = request.staff.username, request.GET.get("reading", "")
     companies = [company.company_id for company in companies_for(request.staff)]
     count, awaited = counting.waiting(companies), counting.awaited(companies, username)
-    told = [{"id": each.id, "words": each.words, "url": each.url} for each in told_to(username)]
-    here = presence.tell(token, request.staff, writes="writing" in request.GET) if token else []
+    notices = [{"id": each.id, "words": each.words, "url": each.url} for each in notices_for(username)]
+    here = presence.report_presence(token, request.staff, writes="writing" in request.GET) if token else []
     said = {
         "waiting": str(count) if count.number or count.more else "",
         "mine": awaited,
-        "told": told,
-        "here": presence.words_of(here),
+        "told": notices,
+        "here": presence.describe_presence(here),
     }
     tag = quote_etag(hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()[:32])
     unchanged = get_conditional_response(request, etag=tag)

@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from console.access import StaffRequest, requires
-from console.answers import form_on
+from console.answers import post_only_form
 from console.errors import BadReference
 from console.permissions import Permission
 from console.refs import unseal
@@ -19,7 +19,7 @@ from conversations.reading import conversation_url, seal_list_context
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue")
+@post_only_form("queue")
 def take(request: StaffRequest) -> HttpResponse:
     """Take the longest-waiting conversation that matches the filters. A form sent twice takes one."""
     username, action_id = unseal("take", request.POST.get("token", ""), 2)
@@ -37,7 +37,7 @@ def take(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue")
+@post_only_form("queue")
 def release_mine(request: StaffRequest) -> HttpResponse:
     """Release everything that the person holds, and say how many companies were not searched completely."""
     report = release_held(request.staff)

@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import answer, form_on
+from console.answers import answer, post_only_form
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.refs import unseal
@@ -37,27 +37,27 @@ from conversations.sending.outbox import (
     unseal_form,
 )
 from conversations.sending.states import RETRIED
-from conversations.sending.templates import filled, read_template, want_template
+from conversations.sending.templates import filled, read_template, request_template
 from conversations.services import reply_box
 
-REFUSALS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
+REPLY_ERRORS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
 BLANK = "blank-"
 NOT_THE_HOLDER = "Only the person who has this conversation can do that."
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def reply(request: StaffRequest, ref: str) -> HttpResponse:
     """Accept a reply or a filled-in template. A form sent twice sends one reply."""
     form = unseal_form(request.POST.get("reply", ""), request.staff)
     if unseal("conversation", ref, 2) != (form.primary_channel, form.conversation_id):
         raise NotFound
-    text, values = _typed(request, "text"), _blanks(request)
+    text, values = _text_field(request, "text"), _blanks(request)
     try:
         if "use_template" in request.POST:
             return _template(request, ref, form, values)
         accept(form, request.staff, text)
-    except REFUSALS as error:
+    except REPLY_ERRORS as error:
         return _refused(request, ref, error, text, values)
     return _accepted(request, ref)
 
@@ -70,27 +70,27 @@ def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str
         raise Invalid("Load the template first.")
     text = filled(found, values)
     if "preview" in request.POST:
-        return _again(request, ref, None, "", values, preview=text)
+        return _render_again(request, ref, None, "", values, preview=text)
     accept(form, request.staff, text, template=found.template_id, variables=values)
     return _accepted(request, ref)
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
     """Undo a reply before it leaves and put its text back into the box."""
     row = load_reply(request.POST.get("reply", ""), _key(ref), request.staff)
     try:
         undo(row)
-    except REFUSALS as error:
+    except REPLY_ERRORS as error:
         return _refused(request, ref, error, "", {})
     if _is_fragment(request):
         return _token(request, ref, row.content or "")
-    return _again(request, ref, None, row.content or "", {}, notice="Not sent. Your text is below.")
+    return _render_again(request, ref, None, row.content or "", {}, notice="Not sent. Your text is below.")
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def retry_reply(request: StaffRequest, ref: str) -> HttpResponse:
     """Send the text of a failed reply as a new reply. Repeated requests send it once."""
     key = _key(ref)
@@ -101,13 +101,13 @@ def retry_reply(request: StaffRequest, ref: str) -> HttpResponse:
     try:
         accept(form, request.staff, row.content or "")
         mark_retried(row, form.reply_id)
-    except REFUSALS as error:
+    except REPLY_ERRORS as error:
         return _refused(request, ref, error, row.content or "", {})
     return _accepted(request, ref)
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def load_template(request: StaffRequest, ref: str) -> HttpResponse:
     """Ask the sender to fetch the template of the conversation's credentials."""
     item = load_row(ref, request.staff, *ITEM)
@@ -115,17 +115,17 @@ def load_template(request: StaffRequest, ref: str) -> HttpResponse:
     facts = ReplyFacts.of(item, None)
     if box is None or not facts.credentials:
         return _refused(request, ref, Conflict(NOT_THE_HOLDER), "", {})
-    want_template(facts.credentials, item.company_id or "")
+    request_template(facts.credentials, item.company_id or "")
     if _is_fragment(request):
-        return _again(request, ref, None, "", {})
+        return _render_again(request, ref, None, "", {})
     return redirect(_back(request, ref))
 
 
 @requires(Permission.HAND_OFF)
-@form_on("conversation", "ref")
+@post_only_form("conversation", "ref")
 def note(request: StaffRequest, ref: str) -> HttpResponse:
     """Save the holder's note for the next person."""
-    save_note(*_key(ref), request.staff, _typed(request, "note"))
+    save_note(*_key(ref), request.staff, _text_field(request, "note"))
     messages.success(request, "Your note is saved.")
     return redirect(_back(request, ref))
 
@@ -152,10 +152,10 @@ def _refused(request: StaffRequest, ref: str, error: ConsoleError, text: str, va
     """Show the error and keep what was typed: in a fresh box for the holder, otherwise as text to copy."""
     if isinstance(error, TableMissing):
         raise error
-    return _again(request, ref, error, text, values)
+    return _render_again(request, ref, error, text, values)
 
 
-def _again(
+def _render_again(
     request: StaffRequest,
     ref: str,
     error: ConsoleError | None,
@@ -194,13 +194,13 @@ def _is_same_form(request: StaffRequest, error: ConsoleError | None) -> bool:
     return isinstance(error, StoreUnavailable | Throttled) and "text" in request.POST
 
 
-def _typed(request: StaffRequest, name: str) -> str:
+def _text_field(request: StaffRequest, name: str) -> str:
     """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
 def _blanks(request: StaffRequest) -> dict[str, str]:
-    return {name.removeprefix(BLANK): _typed(request, name) for name in request.POST if name.startswith(BLANK)}
+    return {name.removeprefix(BLANK): _text_field(request, name) for name in request.POST if name.startswith(BLANK)}
 
 
 def _key(ref: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from conversations.saved_replies.filling import PLACEHOLDERS
 from conversations.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
 from conversations.saved_replies.service import FOR_ALL, Owner, OwnerKind, SavedReplyChanged, SavedReplyGone, SavedText
 from conversations.views.conversation import crumbs_below
-from tenants.views.frame import ASKING, FormPage, fill_in
+from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _TABS = ((OwnerKind.ALL, "For all"), (OwnerKind.COMPANY, "By company"), (OwnerKind.STAFF, "My own"))
 _FORM, _DELETE = "saved_replies/form.html", "saved_replies/delete.html"
@@ -64,7 +64,7 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.HAND_OFF)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest) -> HttpResponse:
     """Add a saved reply: a person's own, or with GET `tab` (and `company`) one for all or for a company."""
     owner = _owner_asked_for(request)
@@ -79,11 +79,11 @@ def new(request: StaffRequest) -> HttpResponse:
         return "The saved reply is added."
 
     context = _context(owner, request.staff, "New saved reply") | {"token": token}
-    return fill_in(request, FormPage(_FORM, form, _ABOUT, _list_url(owner), context), act)
+    return process_form(request, FormPage(_FORM, form, _ABOUT, _list_url(owner), context), act)
 
 
 @requires(Permission.HAND_OFF)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Change a saved reply. If somebody else changed or deleted it meanwhile, the form keeps what was typed."""
     owner = service.owner_of(ref)
@@ -103,7 +103,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
     try:
         page = FormPage(_FORM, form, _ABOUT, _list_url(owner), context)
-        return fill_in(request, page, act, passing=(SavedReplyChanged,))
+        return process_form(request, page, act, passing=(SavedReplyChanged,))
     except SavedReplyChanged as error:
         return _lost(request, ref, form, error)
     except SavedReplyGone:
@@ -129,7 +129,7 @@ def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResp
 
 
 @requires(Permission.HAND_OFF)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def delete(request: StaffRequest, ref: str) -> HttpResponse:
     """Ask for confirmation, then delete the saved reply if it is unchanged. A form sent twice acts once."""
     owner, error, problem = service.owner_of(ref), None, ""

@@ -28,10 +28,10 @@ from conversations.saved_views.records import (
     ViewOwner,
     address_of,
     describe,
-    given,
     is_narrowed,
+    known_filters,
 )
-from tenants.views.frame import ASKING, FormPage, fill_in
+from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 # Views that are shown as links next to the menu of all.
 AT_HAND = 3
@@ -79,7 +79,7 @@ def menu_of(
     `names`: companies in scope by id; `company_id`: only views of that company. At most two Queries, one of them
     cached. If reading fails, the links are missing.
     """
-    here = given(of, here)
+    here = known_filters(of, here)
     kept = _with_only_company(of, here, names, staff)
     try:
         found = [each for each in records.views_for(staff) if each.of is of and each.url]
@@ -132,7 +132,7 @@ def _with_only_company(
     """Add the company to filters without one if it is the only company in scope."""
     if "company" in filters or staff.scope.everything or len(names) != 1:
         return filters
-    return given(of, filters | {"company": next(iter(names))})
+    return known_filters(of, filters | {"company": next(iter(names))})
 
 
 def _others(filters: Mapping[str, str], names: Mapping[str, str], staff: Staff) -> str:
@@ -167,7 +167,7 @@ def _lists(staff: Staff) -> list[tuple[str, str]]:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest) -> HttpResponse:
     """Save the filters of a URL as a view. GET: `list`, and the filters in that list's own parameters."""
     staff = request.staff
@@ -177,7 +177,7 @@ def new(request: StaffRequest) -> HttpResponse:
         raise NotFound from error
     staff.require(NEEDED[of])
     names = names_for(staff)
-    filters = _with_only_company(of, given(of, request.GET), names, staff)
+    filters = _with_only_company(of, known_filters(of, request.GET), names, staff)
     company_id = filters.get("company", "")
     if company_id and not staff.scope.covers_company(company_id):
         raise NotFound
@@ -195,11 +195,11 @@ def new(request: StaffRequest) -> HttpResponse:
         "shows": [_LABELS[of], *describe(filters, names)],
         "crumbs": _crumbs("Save this view"),
     }
-    return fill_in(request, FormPage("saved_views/new.html", form, _ABOUT, back, context), act)
+    return process_form(request, FormPage("saved_views/new.html", form, _ABOUT, back, context), act)
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Rename or delete a view. A form sent twice acts once; after a lost race the form keeps what was typed."""
     staff, back = request.staff, reverse("saved-views")
@@ -223,7 +223,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         service.rename(view, form.cleaned_data["name"], _seen(request), staff)
         return "The view is renamed."
 
-    return fill_in(request, FormPage("saved_views/change.html", form, _ABOUT, back, context), act)
+    return process_form(request, FormPage("saved_views/change.html", form, _ABOUT, back, context), act)
 
 
 def _seen(request: StaffRequest) -> int:

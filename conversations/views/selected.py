@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from console.access import StaffRequest, requires
-from console.answers import form_on
+from console.answers import post_only_form
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, Intent
@@ -73,7 +73,7 @@ def _on_selection(view: Selected) -> Callable[[StaffRequest], HttpResponse]:
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue")
+@post_only_form("queue")
 @_on_selection
 def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     """Take, release or leave the selected rows, depending on the button pressed. A form sent twice acts once."""
@@ -83,12 +83,12 @@ def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
         return redirect(_list_of(request))
     bulk = BulkAction(wanted)
     report = perform_each([for_bulk(each, bulk) for each in intents], request.staff)
-    _say(request, report, _DONE[bulk])
+    _add_messages(request, report, _DONE[bulk])
     return redirect(_list_of(request))
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue")
+@post_only_form("queue")
 @_on_selection
 def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     """Ask who gets the selected rows and why; then assign them, or hand them over to a group."""
@@ -107,7 +107,7 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     if form.is_valid():
         action, to = form.to
         wanted = [for_action(each, action) for each in intents]
-        _say(request, perform_each(wanted, staff, reason=form.cleaned_data["why"], to=to), _GIVEN[action])
+        _add_messages(request, perform_each(wanted, staff, reason=form.cleaned_data["why"], to=to), _GIVEN[action])
         return redirect(back)
     context: dict[str, Any] = {
         "rows": rows,
@@ -129,7 +129,7 @@ def _list_of(request: StaffRequest) -> str:
     return list_link(listed).url if listed else reverse("queue")
 
 
-def _say(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) -> None:
+def _add_messages(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) -> None:
     """Add a message for each outcome, with its count; up to `NAMED` failures are named."""
     if count := len(report.done):
         messages.success(request, done[0] if count == 1 else done[1].format(count))

@@ -27,7 +27,7 @@ from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, R
 from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of
 from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
-from tenants.views.frame import ASKING
+from tenants.views.frame import FORM_METHODS
 
 _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
 
@@ -40,7 +40,7 @@ def home(request: StaffRequest, store: Adapter) -> HttpResponse:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def find(request: StaffRequest, store: Adapter) -> HttpResponse:
     """Run a look-up (POST `look`) and open what it finds.
 
@@ -61,7 +61,7 @@ def _home(
     nothing: NotFound | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    there = _is_there(store)
+    there = _table_exists(store)
     # Hide the look-ups from people for whom they find nothing.
     is_open = there and (request.staff.scope.everything or not store.unsearched)
     context = {
@@ -74,7 +74,7 @@ def _home(
     return render(request, "stores/home.html", context, status=status)
 
 
-def _is_there(store: Adapter) -> bool:
+def _table_exists(store: Adapter) -> bool:
     """Return whether the store's table exists; also True if DynamoDB does not answer."""
     try:
         return table_ready(store.tables[0])
@@ -86,7 +86,7 @@ def _is_there(store: Adapter) -> bool:
 @require_safe
 def listing(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
     """Show one page of a list. `page` is a cursor; each store has its own filters."""
-    shown = store.listing(parts_of(store.name, "list", ref), request.staff, _asked(request))
+    shown = store.listing(parts_of(store.name, "list", ref), request.staff, _list_parameters(request))
     filters = _filters(request, shown)
     context = {
         "store": store,
@@ -108,7 +108,7 @@ def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
 
     `at`: the message to show; `show`: the picture to load, whose host is added to the page's `img-src`.
     """
-    parameters = _asked(request)
+    parameters = _list_parameters(request)
     opened = open_record(store, parts_of(store.name, "record", ref), request.staff, parameters)
     page, talk = opened.page, opened.page.talk
     context: dict[str, Any] = {
@@ -123,16 +123,16 @@ def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
         "later_url": _with(request.path, {"before": talk.later}) if talk and talk.later else "",
     }
     if talk is not None and parameters.before and request.htmx:  # type: ignore[attr-defined]
-        return _allowing(render(request, "conversations/_transcript.html", context), page)
+        return _allow_picture_hosts(render(request, "conversations/_transcript.html", context), page)
     context |= {
         "crumbs": _crumbs(store, page.crumbs, page.title),
         "is_redacted": not opened.is_raw,
         "trail_url": reverse("trail", args=[seal("trail", opened.subject.trail)]),
     }
-    return _allowing(render(request, "stores/record.html", context), page)
+    return _allow_picture_hosts(render(request, "stores/record.html", context), page)
 
 
-def _allowing(response: HttpResponse, page: RecordPage) -> HttpResponse:
+def _allow_picture_hosts(response: HttpResponse, page: RecordPage) -> HttpResponse:
     """Allow the hosts of the pictures that the person asked to see in the Content-Security-Policy, and no others."""
     hosts = {_origin(picture) for picture in _pictures(page) if picture.shown} - {""}
     if hosts:
@@ -158,7 +158,7 @@ def _origin(picture: Picture) -> str:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def act(request: StaffRequest, store: Adapter, ref: str, action: str) -> HttpResponse:
     """Ask for confirmation of an action, then perform it on the record as it was shown."""
     doing = store.actions.get(action)
@@ -214,7 +214,7 @@ def _ask(
     return answer(request, "stores/action.html", context, error, status)
 
 
-def _asked(request: StaffRequest) -> ListParameters:
+def _list_parameters(request: StaffRequest) -> ListParameters:
     get = request.GET
     return ListParameters(
         get.get("page", ""), get.get("before", ""), get.get("at", "")[:2000], get.get("show", "")[:200], get.copy()

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import fresh_version
+from console.answers import refresh_version_on_conflict
 from console.context import read_only_reason
 from console.errors import BadReference, Invalid, NotFound
 from console.permissions import Permission
@@ -25,9 +25,9 @@ from conversations.attention.hours import WEEKDAYS
 from conversations.companies import check_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.insight import budgets
-from conversations.team import day_began, team_of
-from conversations.views.conversation import link
-from tenants.views.frame import ASKING, FormPage, fill_in
+from conversations.team import start_of_day, team_of
+from conversations.views.conversation import url_or_empty
+from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 MOST_MINUTES = 60 * 24 * 30
 LONGEST_WORDS, MOST_WORDS = 40, 50
@@ -45,8 +45,8 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
 
 
 # What an empty field means for a company. For a project it means the company's value.
-_OF_COMPANY = "Leave empty to use the company's."
-_EMPTY = {
+_EMPTY_FOR_PROJECT = "Leave empty to use the company's."
+_EMPTY_FOR_COMPANY = {
     **dict.fromkeys(("first_answer", "next_answer"), "Leave empty for no target."),
     "return_after": "Leave empty for never.",
     "closes": "Leave empty for all hours.",
@@ -91,9 +91,9 @@ class LevelsForm(forms.Form):
 
     def __init__(self, *args: Any, of_project: bool, **options: Any) -> None:
         super().__init__(*args, **options)
-        for name, means in _EMPTY.items():
+        for name, means in _EMPTY_FOR_COMPANY.items():
             field = self.fields[name]
-            field.help_text = f"{field.help_text} {_OF_COMPANY if of_project else means}"
+            field.help_text = f"{field.help_text} {_EMPTY_FOR_PROJECT if of_project else means}"
 
     def clean_zone(self) -> str:
         """Check that the time zone is known, if one was entered."""
@@ -187,14 +187,14 @@ class BudgetForm(forms.Form):
 def team(request: StaffRequest) -> HttpResponse:
     """Show who is available and what they hold, the longest-waiting customer, and today's numbers."""
     companies, now = companies_for(request.staff), clock.now()
-    found = team_of(request.staff, companies, day_began(now, request.staff.time_zone))
+    found = team_of(request.staff, companies, start_of_day(now, request.staff.time_zone))
     # Foreign ids may contain characters that no URL can carry.
     rows = [
         {
             "day": each,
-            "levels_url": link("service-levels", each.company.company_id),
-            "groups_url": link("agent-groups", each.company.company_id),
-            "budget_url": link("budget", each.company.company_id),
+            "levels_url": url_or_empty("service-levels", each.company.company_id),
+            "groups_url": url_or_empty("agent-groups", each.company.company_id),
+            "budget_url": url_or_empty("budget", each.company.company_id),
             "notifications_url": f"{reverse('notifications')}?{urlencode({'company': each.company.company_id})}",
         }
         for each in found.companies
@@ -204,7 +204,7 @@ def team(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
     """Show and change the service levels of a company, or of one of its projects (GET `project`)."""
     staff, project_id = request.staff, request.GET.get("project", "")
@@ -231,16 +231,16 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
             version = int(request.POST.get("version", ""))
         except ValueError as error:
             raise BadReference from error
-        with fresh_version(context, lambda: levels.load(company_id, project_id, staff)[0].version):
+        with refresh_version_on_conflict(context, lambda: levels.load(company_id, project_id, staff)[0].version):
             levels.save(company_id, project_id, form.values(), version, staff)
         return "Saved. The queue uses the new levels right away. Alerts use them when a conversation changes."
 
     back = request.get_full_path()
-    return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
+    return process_form(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def budget(request: StaffRequest, company_id: str) -> HttpResponse:
     """Show and change what a company plans to spend on AI tokens in a month."""
     staff, company = request.staff, _company(request, company_id)
@@ -261,15 +261,15 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
         except ValueError as error:
             raise BadReference from error
         amount = form.cleaned_data["amount"]
-        with fresh_version(context, lambda: budgets.load(company_id, staff).version):
+        with refresh_version_on_conflict(context, lambda: budgets.load(company_id, staff).version):
             budgets.save(company_id, amount, version, staff)
         return "The company has no budget now." if amount is None else "Saved."
 
-    return fill_in(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
+    return process_form(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
 
 
 @requires(Permission.TEAM_LEAD)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     """List the groups of a company, and add, change or delete one. GET `group` opens that group."""
     staff, company = request.staff, _company(request, company_id)
@@ -299,14 +299,14 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
 
     def act() -> str:
         seen = _as_seen(group, request)
-        with fresh_version(context, lambda: _version_of(company_id, group)):
+        with refresh_version_on_conflict(context, lambda: _version_of(company_id, group)):
             if "delete" in request.POST and seen is not None:
                 groups.delete(company_id, seen, staff)
                 return "The group is deleted. Conversations that waited for it now wait for everybody."
             groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 
-    return fill_in(request, FormPage("team/groups.html", form, "the group", address, context), act)
+    return process_form(request, FormPage("team/groups.html", form, "the group", address, context), act)
 
 
 def _version_of(company_id: str, group: Group | None) -> int:

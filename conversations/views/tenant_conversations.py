@@ -20,7 +20,7 @@ from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.trail.recording import tenant_trail
-from conversations.stores.records import Talk
+from conversations.stores.records import MessageList
 from conversations.stores.tenant_conversations import services
 from conversations.stores.tenant_conversations.reading import (
     StoredTenantConversation,
@@ -33,7 +33,7 @@ from conversations.stores.tenant_conversations.reading import (
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
-from tenants.views.frame import ASKING, frame
+from tenants.views.frame import FORM_METHODS, frame
 
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
 UNKNOWN = "The console does not know whether it was cleared. Send it again to be sure. It will not be cleared twice."
@@ -106,7 +106,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
 
 
 @requires(Permission.TENANT_CONVERSATION_CLEAR)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Ask for the conversation's id, then clear it if it is unchanged. A form sent twice acts once."""
     try:
@@ -192,7 +192,7 @@ def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:
     ]
 
 
-def _window_links(url: str, shown: Talk) -> dict[str, Any]:
+def _window_links(url: str, shown: MessageList) -> dict[str, Any]:
     """Return the URLs of earlier and later messages."""
     return {
         "page_url": url,

@@ -17,7 +17,7 @@ from conversations import services
 from conversations.reading import summary_of
 from conversations.timeline.lines import KIND_WORDS, Line, LineKind
 from conversations.timeline.reading import Timeline
-from conversations.views.conversation import crumbs_below, link, not_for_prefetch, trail_url
+from conversations.views.conversation import crumbs_below, not_for_prefetch, trail_url, url_or_empty
 
 
 class KindsForm(forms.Form):
@@ -100,7 +100,7 @@ def _target(line: Line, ref: str, staff: Staff) -> dict[str, str]:
         at = f"{reverse('conversation', args=[ref])}?at={line.message}#m-{line.message}"
         return {"url": at, "label": "In the transcript"}
     if line.entry:
-        return {"url": link("audit-entry", line.entry), "label": "Entry"}
+        return {"url": url_or_empty("audit-entry", line.entry), "label": "Entry"}
     if line.record and staff.can(Permission.AUDIT_REVIEW):
-        return {"url": link("event", line.record), "label": "Record"}
+        return {"url": url_or_empty("event", line.record), "label": "Record"}
     return {"url": "", "label": ""}

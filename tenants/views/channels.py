@@ -7,25 +7,25 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, describe_error, form_on
+from console.answers import FAILURES, describe_error, post_only_form
 from console.errors import Invalid, NotFound
 from console.permissions import Permission
 from tenants import channels
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import TYPES, Channel
-from tenants.queries import guards_of, load_tenant, unfound_channels
+from tenants.queries import load_tenant, read_guards, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
 from tenants.views.frame import (
-    ASKING,
+    FORM_METHODS,
     FormPage,
     TenantConfirmation,
     TenantPartGone,
-    ask,
+    ask_confirmation,
     back_to,
-    fill_in,
     frame,
-    part_of,
+    process_form,
+    unseal_part,
 )
 
 
@@ -34,7 +34,7 @@ from tenants.views.frame import (
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """List the channels by type and id with their flaws. One BatchGetItem for their guards."""
     tenant = load_tenant(tenant_id, request.staff)
-    guards = guards_of(each.channel for each in tenant.channels)
+    guards = read_guards(each.channel for each in tenant.channels)
     rows = [(each, _guard(guards.get(each.channel, ""), tenant_id)) for each in tenant.channels]
     context = frame(tenant, request.staff, "tenant-channels") | {"rows": rows, "absent": unfound_channels()}
     return render(request, "tenants/channels.html", context)
@@ -45,7 +45,7 @@ def _guard(named: str, tenant_id: str) -> str:
 
 
 @requires(Permission.CHANNEL_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a channel. Refuse one that another tenant has, and name that tenant if it is in scope."""
     tenant = load_tenant(tenant_id, request.staff)
@@ -62,11 +62,11 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
         channels.claim(tenant_id, form.channel, request.staff)
         return "Channel added. Webhooks now find the tenant by it."
 
-    return fill_in(request, page, act)
+    return process_form(request, page, act)
 
 
 @requires(Permission.CHANNEL_WRITE)
-@form_on("tenant-channels", "tenant_id")
+@post_only_form("tenant-channels", "tenant_id")
 @back_to("tenant-channels", GONE)
 def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Make another writer's mapping findable by webhooks, and guard it."""
@@ -83,7 +83,7 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 
 @requires(Permission.CHANNEL_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 @back_to("tenant-channels", GONE)
 def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Give a channel to another tenant."""
@@ -108,11 +108,11 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
             raise Invalid("No tenant in your scope has that id.") from error
         return "The channel is moved."
 
-    return ask(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
+    return ask_confirmation(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
 
 
 @requires(Permission.CHANNEL_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 @back_to("tenant-channels", GONE)
 def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Take a channel from the tenant."""
@@ -133,7 +133,7 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         channels.release(tenant_id, mine.channel, request.staff)
         return "The channel is released."
 
-    return ask(request, frame(tenant, request.staff, "tenant-channels", "Release"), question, act)
+    return ask_confirmation(request, frame(tenant, request.staff, "tenant-channels", "Release"), question, act)
 
 
 def _warning(tenant: Tenant) -> str:
@@ -145,7 +145,7 @@ def _warning(tenant: Tenant) -> str:
 
 
 def _channel(tenant_id: str, ref: str) -> Channel:
-    channel = Channel.of(part_of(tenant_id, "channel", ref))
+    channel = Channel.of(unseal_part(tenant_id, "channel", ref))
     if channel is None:
         raise NotFound
     return channel

@@ -10,20 +10,20 @@ from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
 from tenants.views.frame import (
-    ASKING,
+    FORM_METHODS,
     FormPage,
     TenantConfirmation,
     TenantPartGone,
-    ask,
+    ask_confirmation,
     back_to,
-    fill_in,
     frame,
-    part_of,
+    process_form,
+    unseal_part,
 )
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Link companies within the person's scope."""
     staff = request.staff
@@ -45,15 +45,15 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
                 companies.link(tenant_id, company_id, staff)
         return "The companies are linked." if form.ids else "Nothing to link."
 
-    return fill_in(request, page, act)
+    return process_form(request, page, act)
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 @back_to("tenant", "This company is no longer linked.")
 def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Unlink a company."""
-    company_id = part_of(tenant_id, "company", ref)
+    company_id = unseal_part(tenant_id, "company", ref)
     tenant = load_tenant(tenant_id, request.staff)
     if company_id not in {each.company_id for each in tenant.companies}:
         raise TenantPartGone
@@ -69,4 +69,4 @@ def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         companies.unlink(tenant_id, company_id, request.staff)
         return "The company is unlinked."
 
-    return ask(request, frame(tenant, request.staff, "tenant", "Unlink"), question, act)
+    return ask_confirmation(request, frame(tenant, request.staff, "tenant", "Unlink"), question, act)

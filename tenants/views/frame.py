@@ -20,7 +20,7 @@ from tenants.readiness import Readiness
 from tenants.records import Tenant, TenantRow
 
 View = Callable[..., HttpResponse]
-ASKING = ["GET", "HEAD", "POST"]
+FORM_METHODS = ["GET", "HEAD", "POST"]
 _TABS = (
     ("tenant", "Overview", Permission.TENANT_READ),
     ("tenant-settings", "Settings", Permission.TENANT_READ),
@@ -67,7 +67,7 @@ def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[s
     return tabs
 
 
-def part_of(tenant_id: str, kind: str, ref: str) -> str:
+def unseal_part(tenant_id: str, kind: str, ref: str) -> str:
     """Return the id in a sealed reference to a part of a tenant: a user, a channel's key, a company. Reads nothing.
 
     Raises `BadReference` for an invalid reference, `NotFound` for a part of another tenant.
@@ -119,7 +119,7 @@ class TenantConfirmation:
     unready: Readiness | None = None
 
 
-def ask(
+def ask_confirmation(
     request: StaffRequest,
     context: dict[str, Any],
     question: TenantConfirmation,
@@ -161,7 +161,7 @@ class FormPage:
     context: dict[str, Any]
 
 
-def fill_in(
+def process_form(
     request: StaffRequest,
     page: FormPage,
     act: Callable[[], str],

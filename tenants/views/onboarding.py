@@ -26,7 +26,7 @@ from tenants.records import ONBOARDING, Tenant
 from tenants.row_forms import channel_rows
 from tenants.settings_form import SettingsForm
 from tenants.user_form import UserForm
-from tenants.views.frame import ASKING, frame
+from tenants.views.frame import FORM_METHODS, frame
 
 STEPS = {
     "settings": "Settings",
@@ -39,14 +39,14 @@ _TEMPLATE = "tenants/onboarding.html"
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest) -> HttpResponse:
     """Show the first step: ask for name and id, and reserve the id."""
     if request.method != "POST":
         form = IdentityForm(initial={"token": secrets.token_urlsafe(18)})
-        return render(request, "tenants/new.html", {"form": form, "steps": _steps("", "")})
+        return render(request, "tenants/new.html", {"form": form, "steps": _step_links("", "")})
     form = IdentityForm(request.POST)
-    context = {"form": form, "steps": _steps("", "")}
+    context = {"form": form, "steps": _step_links("", "")}
     if not form.is_valid():
         return answer(request, "tenants/new.html", context, Invalid())
     tenant_id = form.cleaned_data["tenant_id"]
@@ -89,7 +89,7 @@ class _OnboardingPage:
     def show(self, error: Exception | None = None, **more: Any) -> HttpResponse:
         """Render the page of the step, with the error if any."""
         context = frame(self.tenant, self.request.staff, "tenant", "Onboarding") | {
-            "steps": _steps("" if self.is_finished else self.tenant.tenant_id, self.step, self.missing),
+            "steps": _step_links("" if self.is_finished else self.tenant.tenant_id, self.step, self.missing),
             "step": self.step,
             "title": STEPS[self.step],
             "draft_version": self.draft.version,
@@ -127,7 +127,7 @@ class _OnboardingPage:
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     """Show or process one of the steps after the first."""
     if step not in STEPS:
@@ -226,7 +226,7 @@ _ANSWERS: dict[str, Callable[[_OnboardingPage], HttpResponse]] = {
 }
 
 
-def _steps(tenant_id: str, current: str, missing: Collection[str] = ()) -> list[dict[str, Any]]:
+def _step_links(tenant_id: str, current: str, missing: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the steps with URLs, "" without an id. Earlier steps are done, unless they are `missing`."""
     names = list(STEPS)
     at = names.index(current) if current else -1

@@ -13,20 +13,20 @@ from console.access import StaffRequest, requires
 from console.errors import BadReference, Invalid
 from console.forms import ask_reason
 from console.permissions import Permission, Staff
-from console.personal_searches import has_reason, must_say_why, on_record
+from console.personal_searches import has_reason, needs_reason, record_search
 from console.refs import seal_data, unseal_data
 from tenants.forms import ResolveForm
 from tenants.keys import Channel
 from tenants.resolving import Resolved
 from tenants.resolving import resolve as resolve_channel
-from tenants.views.frame import ASKING
+from tenants.views.frame import FORM_METHODS
 from tenants.webhooks import candidates
 
 KIND = "resolve"
 
 
 @requires(Permission.TENANT_READ)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def resolve(request: StaffRequest) -> HttpResponse:
     """Ask for what a webhook sent (POST), then redirect to the answer, with the sealed channels in `asked`."""
     form = ResolveForm(request.POST if request.method == "POST" else None)
@@ -45,15 +45,15 @@ def resolve(request: StaffRequest) -> HttpResponse:
 
 
 def _may_look(form: ResolveForm, staff: Staff) -> bool:
-    return not must_say_why(form.cleaned_data["carried"], staff) or has_reason(form)
+    return not needs_reason(form.cleaned_data["carried"], staff) or has_reason(form)
 
 
 def _put_on_record(form: ResolveForm, channels: Iterable[Channel], staff: Staff) -> None:
     """Record a search for personal data by people who cannot reveal."""
     carried = form.cleaned_data["carried"]
-    if must_say_why(carried, staff):
+    if needs_reason(carried, staff):
         resolve_all = partial(_resolved, channels, staff)
-        on_record(carried, form, staff, resolve_all, lambda found: sum(bool(each.claimants) for each in found))
+        record_search(carried, form, staff, resolve_all, lambda found: sum(bool(each.claimants) for each in found))
 
 
 def _resolved(channels: Iterable[Channel], staff: Staff) -> list[Resolved]:
@@ -61,7 +61,7 @@ def _resolved(channels: Iterable[Channel], staff: Staff) -> list[Resolved]:
 
 
 def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
-    asked = _asked(request.GET.get("asked", "")) if request.method != "POST" else []
+    asked = _channels_in(request.GET.get("asked", "")) if request.method != "POST" else []
     crumbs = [{"label": "Tenants", "url": reverse("tenants")}, {"label": "Resolve a channel", "url": ""}]
     return {
         "form": form,
@@ -70,7 +70,7 @@ def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
     }
 
 
-def _asked(sealed: str) -> list[Channel]:
+def _channels_in(sealed: str) -> list[Channel]:
     """Unseal the channels in a URL; none if it is invalid."""
     if not sealed:
         return []

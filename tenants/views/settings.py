@@ -14,11 +14,11 @@ from console.errors import Invalid, StoreUnavailable, Throttled
 from console.permissions import Permission
 from tenants import settings
 from tenants.queries import load_tenant
-from tenants.reading import settings_facts, shown_to
+from tenants.reading import redactor_for, settings_facts
 from tenants.records import Tenant, TenantRow
 from tenants.settings import SettingsChanged
 from tenants.settings_form import SettingsForm
-from tenants.views.frame import ASKING, frame
+from tenants.views.frame import FORM_METHODS, frame
 
 
 @requires(Permission.TENANT_READ)
@@ -27,7 +27,7 @@ def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Show the settings, the schema's keys first."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
-    shown = shown_to(staff)
+    shown = redactor_for(staff)
     context = frame(tenant, staff, "tenant-settings") | {
         "facts": settings_facts(tenant.settings, shown),
         "text": shown(tenant.settings.text) if tenant.settings.problem else "",
@@ -36,7 +36,7 @@ def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Change name and settings. A stale save shows both versions and keeps what was typed."""
     staff = request.staff

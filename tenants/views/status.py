@@ -12,7 +12,7 @@ from tenants.forms import ReasonForm
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
 from tenants.status import StatusStep
-from tenants.views.frame import ASKING, TenantConfirmation, ask, frame
+from tenants.views.frame import FORM_METHODS, TenantConfirmation, ask_confirmation, frame
 
 _POINTS = {
     StatusStep.ACTIVATE: ("Webhooks that find the tenant will be served.",),
@@ -30,7 +30,7 @@ _DONE = {
 
 
 @requires(Permission.TENANT_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     """Activate, suspend or reactivate a tenant."""
     if step not in StatusStep.__members__.values():
@@ -61,4 +61,4 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         status.change(tenant_id, wanted, form.cleaned_data["reason"], request.POST.get("seen", ""), staff)
         return _DONE[wanted]
 
-    return ask(request, frame(tenant, staff, "tenant", wanted.capitalize()), question, act)
+    return ask_confirmation(request, frame(tenant, staff, "tenant", wanted.capitalize()), question, act)

@@ -15,7 +15,7 @@ from console.trail.recording import tenant_trail
 from console.trees import tree_of
 from tenants.queries import list_memories, load_tenant
 from tenants.readiness import readiness_of
-from tenants.reading import shown_to
+from tenants.reading import redactor_for
 from tenants.records import DELETED
 from tenants.settings import overwritten
 from tenants.status import steps_from
@@ -54,7 +54,7 @@ def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
     trail = trail_page(tenant_trail(tenant_id), staff, request.GET.get("page", ""))
-    show = shown_to(staff)
+    show = redactor_for(staff)
     found = overwritten(tenant_id) if tenant.meta else None
     url = reverse("tenant-history", args=[tenant_id])
     context = frame(tenant, staff, "tenant-history") | {

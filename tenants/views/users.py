@@ -17,15 +17,15 @@ from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
 from tenants.views.frame import (
-    ASKING,
+    FORM_METHODS,
     FormPage,
     TenantConfirmation,
     TenantPartGone,
-    ask,
+    ask_confirmation,
     back_to,
-    fill_in,
     frame,
-    part_of,
+    process_form,
+    unseal_part,
 )
 
 _TEMPLATE = "tenants/user.html"
@@ -41,7 +41,7 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
 
 @requires(Permission.USER_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a user."""
     tenant = load_tenant(tenant_id, request.staff)
@@ -53,11 +53,11 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
         users.add(tenant_id, form.values, request.staff)
         return "User added."
 
-    return fill_in(request, page, act)
+    return process_form(request, page, act)
 
 
 @requires(Permission.USER_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 @back_to("tenant-users", "This user no longer exists.")
 def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Change a user. If somebody else changed it meanwhile, show what is stored next to what was typed."""
@@ -72,14 +72,14 @@ def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         return "The user was changed." if changed else "Nothing to change."
 
     try:
-        return fill_in(request, page, act, passing=(UserChanged,))
+        return process_form(request, page, act, passing=(UserChanged,))
     except UserChanged as error:
         tenant, user = _load(request, tenant_id, ref)
         return answer(request, _TEMPLATE, _context(request, tenant, user) | {"form": form, "stale": True}, error)
 
 
 @requires(Permission.USER_WRITE)
-@require_http_methods(ASKING)
+@require_http_methods(FORM_METHODS)
 @back_to("tenant-users", "This user no longer exists.")
 def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Remove a user."""
@@ -103,12 +103,12 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         users.remove(tenant_id, user.user_id, request.POST.get("seen", ""), request.staff)
         return "The user is removed."
 
-    return ask(request, frame(tenant, request.staff, "tenant-users", "Remove"), question, act)
+    return ask_confirmation(request, frame(tenant, request.staff, "tenant-users", "Remove"), question, act)
 
 
 def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User]:
     """Return a tenant and the user of a reference. Raises `NotFound`, `TenantPartGone` if the user was removed."""
-    user_id = part_of(tenant_id, "user", ref)
+    user_id = unseal_part(tenant_id, "user", ref)
     tenant = load_tenant(tenant_id, request.staff)
     found = next((user for user in tenant.users if user.user_id == user_id), None)
     if found is None:

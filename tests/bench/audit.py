@@ -52,7 +52,7 @@ def _conversation(number: int) -> str:
 
 def questions() -> dict[str, Question]:
     """The first page of reviews, by name."""
-    from console.audit.review.plan import BEGINNING, Review
+    from console.audit.review.plan import DEFAULT_ACTIONS, Review
     from console.audit.review.reading import read_review
     from console.permissions import Role, Scope, Staff
 
@@ -63,7 +63,7 @@ def questions() -> dict[str, Question]:
 
     return {
         "one action type": first_page(Review(("route",))),
-        f"what a review begins with: {len(BEGINNING)} action types": first_page(Review(BEGINNING)),
+        f"what a review begins with: {len(DEFAULT_ACTIONS)} action types": first_page(Review(DEFAULT_ACTIONS)),
         "one actor": first_page(Review(actor="agent.9")),
         "one conversation": first_page(Review(conversation=_conversation(0))),
     }

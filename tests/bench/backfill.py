@@ -72,23 +72,23 @@ def followed(total: int, steps: Iterator[int]) -> dict[str, Any]:
 
 def swept() -> Iterator[int]:
     """Yield what each page of the sweep has read; nothing may fail."""
-    from conversations.indexer.handling import Did
-    from conversations.indexer.leased import tried_again
+    from conversations.indexer.handling import WorkOutcome
+    from conversations.indexer.leased import retry_while_unavailable
     from conversations.indexer.sweep import Sweep
 
     sweep = Sweep(keeps_facts=False)
     while not sweep.is_over:
-        yield tried_again(sweep.step)[Did.READ]
+        yield retry_while_unavailable(sweep.step)[WorkOutcome.READ]
     assert sweep.is_complete, sweep.counts
 
 
 def rebuilt(most: int) -> Iterator[int]:
     """Yield what each page of the rebuild has read, of the first `most`."""
-    from conversations.indexer.leased import tried_again
+    from conversations.indexer.leased import retry_while_unavailable
     from conversations.insight.rebuilding import READ_ITEMS, rebuild_conversations
 
     read = 0
-    for counts in rebuild_conversations(tried_again):
+    for counts in rebuild_conversations(retry_while_unavailable):
         read += counts[READ_ITEMS]
         yield counts[READ_ITEMS]
         if read >= most:

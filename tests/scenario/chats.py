@@ -14,7 +14,7 @@ from conversations.stores.chats import queries
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.chats.ending import seen_of
 from conversations.stores.chats.keys import image_place, session_place
-from conversations.stores.records import RecordPlace, a_list
+from conversations.stores.records import RecordPlace, list_place
 
 if TYPE_CHECKING:
     from tests.scenario.items import Texts
@@ -120,9 +120,9 @@ def places(side: str) -> list[RecordPlace]:
     records = [session_place(user(side), session_id(side, begun)) for begun in (READ, ENDED, DRIFTED, LONG, EXPIRED)]
     images = [image_place(image_id(side)), image_place(f"odd-{side}")]
     return [
-        *(a_list(kind, user(side)) for kind in ("sessions", "chats", "images")),
-        a_list("users", user(side), user(side)),
-        a_list("prompt", found.Prompt),
+        *(list_place(kind, user(side)) for kind in ("sessions", "chats", "images")),
+        list_place("users", user(side), user(side)),
+        list_place("prompt", found.Prompt),
         *(each for each in (*records, *images) if each is not None),
     ]
 
@@ -134,7 +134,7 @@ def cursors(side: str, staff: Staff) -> list[tuple[RecordPlace, str, str]]:
     for kind in ("sessions", "chats"):
         page = store.listing((kind, user(side)), reader, ListParameters())
         assert page.next, f"the {kind} have to have a second page"
-        found.append((a_list(kind, user(side)), "cursor", page.next))
+        found.append((list_place(kind, user(side)), "cursor", page.next))
     parts = ("session", user(side), session_id(side, LONG))
     talk = store.page(store.load(parts, reader, ListParameters()), reader, ListParameters(), raw=True).talk
     assert talk is not None

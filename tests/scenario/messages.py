@@ -13,7 +13,7 @@ from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.reading import reference_of
-from conversations.receiving.rows import LATEST, NOT_PLACED, approvals_of, latest_of, partition_of
+from conversations.receiving.rows import LATEST, NOT_PLACED, approvals_partition, latest_partition, partition_of
 from conversations.sending.outbox import seal_form
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _position(side: str, state: str) -> str:
 
 def _latest(key: tuple[str, str], texts: Texts, now: datetime) -> Item:
     return {
-        "conversation": latest_of(partition_of(*key)),
+        "conversation": latest_partition(partition_of(*key)),
         "position": LATEST,
         "content": texts("received.last"),
         "received_at": to_iso(now),
@@ -109,7 +109,7 @@ def _first(company_id: str, purpose: str, texts: Texts) -> Item:
         "conversation_data": {"channel_method": "whatsapp"},
     }
     return {
-        "conversation": approvals_of(company_id),
+        "conversation": approvals_partition(company_id),
         "position": f"{HELD_AT}#{purpose}",
         "company_id": company_id,
         "project_id": texts("first.project"),
@@ -170,7 +170,7 @@ def replies(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str,
 
 def posts(side: Side) -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """What is decided about them. Approving needs a queue, which a page does not: it is tested by itself."""
-    first = seal("first message", approvals_of(side.company_id), f"{HELD_AT}#to reject")
+    first = seal("first message", approvals_partition(side.company_id), f"{HELD_AT}#to reject")
     lost = {purpose: seal(NOT_PLACED, f"{LOST_AT}#{side.name}-{purpose}") for purpose in ("to retry", "to discard")}
     return {
         "queue-decide": [(reverse("queue-decide", args=[first]), {"decision": "reject", "reason": "wrong person"})],

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import a_list, action_address, address_of, reference_of
+from conversations.stores.records import action_address, address_of, list_place, reference_of
 from conversations.stores.threads.adapter import Threads
 from tests.scenario import chats, threads
 
@@ -40,7 +40,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     second = Threads().listing(listed, reader, ListParameters()).next
     assert second, "the organisation's threads have to have a second page"
     for name, cursors in (
-        ("threads", [(a_list(*listed), "cursor", second)]),
+        ("threads", [(list_place(*listed), "cursor", second)]),
         ("chats", chats.cursors(side.name, staff)),
     ):
         for place, asked, cursor in cursors:

@@ -16,7 +16,7 @@ from console.staff.models import StaffAccount
 from tenants import settings
 from tenants.keys import Channel, partition_of
 from tenants.models import TenantMeta, TenantUser
-from tenants.reading import seen_of
+from tenants.reading import form_digest
 from tenants.settings_form import SettingsForm
 from tenants.settings_text import default_text
 from tenants.views.onboarding import STEPS
@@ -173,11 +173,11 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[Post]]:
         "tenant-user-change": [
             (
                 _of("tenant-user-change", tenant_id, _user(tenant_id, "changing")),
-                {**typed, "email": f"changed@{name}.example", "seen": seen_of(changing)},
+                {**typed, "email": f"changed@{name}.example", "seen": form_digest(changing)},
             )
         ],
         "tenant-user-remove": [
-            (_of("tenant-user-remove", tenant_id, _user(tenant_id, "leaving")), {"seen": seen_of(leaving)})
+            (_of("tenant-user-remove", tenant_id, _user(tenant_id, "leaving")), {"seen": form_digest(leaving)})
         ],
         "tenant-channel-new": [(_of("tenant-channel-new", tenant_id), {"type": "teams", "id": f"added-{name}"})],
         "tenant-channel-complete": [

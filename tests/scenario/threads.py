@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import RecordPlace, a_list, a_record
+from conversations.stores.records import RecordPlace, list_place, record_place
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.feedback import seen_of
 from conversations.stores.threads.keys import anchor_of, key_of
@@ -153,18 +153,18 @@ def places(side: Side) -> list[RecordPlace]:
     """Every list with its second page, and each thread that has a purpose, also where one is led into it."""
     organisation, base = side.company_id, f"{side.company_id}#{TENANT}#{USER}"
     lists = [
-        a_list("org", organisation),
-        a_list("org", organisation, since="2020-01-01"),
-        a_list("triage", organisation),
-        a_list("triage", organisation, show="down"),
-        a_list("user", organisation, TENANT, USER),
-        a_list("user", organisation, "", FILLER_USER),
+        list_place("org", organisation),
+        list_place("org", organisation, since="2020-01-01"),
+        list_place("triage", organisation),
+        list_place("triage", organisation, show="down"),
+        list_place("user", organisation, TENANT, USER),
+        list_place("user", organisation, "", FILLER_USER),
     ]
     given = message_of(side)
     return [
         *lists,
-        *(a_record(base, each) for each in (READ, APART, LONG, DRIFTED, BARE)),
-        a_record(base, READ, at=anchor_of(given)),
+        *(record_place(base, each) for each in (READ, APART, LONG, DRIFTED, BARE)),
+        record_place(base, READ, at=anchor_of(given)),
     ]
 
 

@@ -82,7 +82,7 @@ def test_pages(store):
     store.put_all("CONVERSATIONS", [waiting(number + 1, request_id=f"r{number}") for number in range(30)])
     client = signed_in(member())
     page = client.get("/queue/").content.decode()
-    caching.forget_everything()
+    caching.invalidate_all()
     with costing("queue poll"):
         client.get("/queue/", **POLL)
     [address, *_] = [each for each in re.findall(r'href="(/conversations/[^"?]+/)', page) if "companies" not in each]

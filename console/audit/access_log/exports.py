@@ -10,7 +10,7 @@ from functools import partial
 
 from console.audit import scoping
 from console.audit.review.plan import EXPORTS, RANGES, Review
-from console.audit.review.reading import PIECE, gather, look_ahead
+from console.audit.review.reading import PIECE, gather, preview_plan
 from console.clock import parse_instant
 from console.permissions import Staff
 from console.personal_searches import pseudonym_of
@@ -34,7 +34,7 @@ NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see the
 
 
 @dataclass(frozen=True, slots=True)
-class Across:
+class ExportsAcross:
     """The exports that may contain the conversation, newest first. `why_not` says why they could not be read, if so.
 
     `read` exports were searched. `is_all`: no older one could contain it; else `reaches` says how far back they go.
@@ -52,10 +52,10 @@ class Across:
         return not self.why_not and self.is_all
 
 
-NOWHERE = Across()
+NO_EXPORTS_ACROSS = ExportsAcross()
 
 
-def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
+def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> ExportsAcross:
     """Return the exports across conversations whose filters match anything in the trail as it is today.
 
     `looks` are entries of the trail, which may name its company. Usually at most six Queries: four of one entry each,
@@ -63,19 +63,19 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
     the store's errors.
     """
     if not staff.scope.everything:
-        return Across(why_not=NOT_IN_SCOPE)
-    ends = _ends(conversation_id)
+        return ExportsAcross(why_not=NOT_IN_SCOPE)
+    ends = _first_and_last_entries(conversation_id)
     times = sorted(at for each in ends if (at := instant_of(each)))
     if not times:
-        return NOWHERE
+        return NO_EXPORTS_ACROSS
     review = Review(EXPORTS)
-    if not look_ahead(review, staff).partitions:
-        return Across(why_not=NO_INDEX)
+    if not preview_plan(review, staff).partitions:
+        return ExportsAcross(why_not=NO_INDEX)
     gathered = gather(review, staff, EXPORTS_READ, PIECES)
     reaches = gathered.reaches
-    near = [each for each in gathered.entries if _may_hold(each, conversation_id, times[0], times[-1])]
-    return Across(
-        entries=_of_its_company(near, conversation_id, (*ends, *looks)),
+    near = [each for each in gathered.entries if _may_contain(each, conversation_id, times[0], times[-1])]
+    return ExportsAcross(
+        entries=_for_company(near, conversation_id, (*ends, *looks)),
         read=len(gathered.entries),
         # Exports older than the trail's first entry cannot contain the conversation.
         is_all=gathered.is_all or (reaches is not None and reaches < times[0]),
@@ -83,7 +83,7 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
     )
 
 
-def _ends(trail: str) -> list[AuditEntry]:
+def _first_and_last_entries(trail: str) -> list[AuditEntry]:
     """Return the first and the last entry of each range of a trail's keys: timestamps and epochs."""
 
     def end(low: str, high: str, *, newest: bool) -> list[AuditEntry]:
@@ -95,7 +95,7 @@ def _ends(trail: str) -> list[AuditEntry]:
     return [entry for entries in parallel(*asked) for entry in entries]
 
 
-def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
+def _may_contain(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
     """Return whether the filters of an export match anything between `first` and `last`."""
     if scoping.is_conversation_trail(text_in(export, "conversation_id")):
         return False
@@ -104,7 +104,7 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
     chosen = _after("Conversation ", lines)
     if chosen and chosen != redact(conversation_id):
         return False
-    if _is_of_another(text_of(payload_of(export).get("person") or ""), conversation_id):
+    if _is_for_other_recipient(text_of(payload_of(export).get("person") or ""), conversation_id):
         return False
     at = happened_at(export)
     since, until = _day(_after("From ", lines)), _day(_after("To ", lines))
@@ -115,13 +115,13 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
     )
 
 
-def _is_of_another(person: str, conversation_id: str) -> bool:
+def _is_for_other_recipient(person: str, conversation_id: str) -> bool:
     """Return whether an export of one recipient's list (`person`, a pseudonym) is of another recipient than the id."""
     *before, recipient = conversation_id.split("#")
     return bool(person) and len(before) >= 3 and person != pseudonym_of(recipient)
 
 
-def _of_its_company(
+def _for_company(
     exports: list[AuditEntry], conversation_id: str, entries: Iterable[AuditEntry]
 ) -> tuple[AuditEntry, ...]:
     """Return the exports that name no company or the conversation's; all of them if its company is unknown."""

@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from console import clock
 from console.audit import scoping
-from console.audit.access_log.exports import NOWHERE, Across, exports_across
-from console.audit.queries import is_of, read_entries
-from console.audit.review.plan import EXPORTS, LOOKS, NOBODY, TRAIL_BY_TRAIL, Review
-from console.audit.review.reading import Gathered, gather, look_ahead
+from console.audit.access_log.exports import NO_EXPORTS_ACROSS, ExportsAcross, exports_across
+from console.audit.queries import belongs_to_company, read_entries
+from console.audit.review.plan import ACCESS_ACTIONS, EXPORTS, NO_ACTOR_FILTER, TRAIL_BY_TRAIL, Review
+from console.audit.review.reading import GatheredEntries, gather, preview_plan
 from console.audit.rows import PLATFORM_NAMES, display_names
 from console.audit.scoping import is_conversation_trail, name_of
 from console.errors import NotFound
@@ -31,7 +31,7 @@ from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)
 # Recorded in the trail of the person who looked, under a pseudonym of the person they looked for.
-OF_PERSONS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
+PERSON_LOOKUPS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
 ENTRIES_READ = 400
 PIECES = 8
 # For each conversation of a customer, and for searches for that customer.
@@ -70,7 +70,7 @@ class Looks:
     reaches: datetime | None
     notices: tuple[str, ...] = ()
     why_not: str = ""
-    across: Across = NOWHERE
+    across: ExportsAcross = NO_EXPORTS_ACROSS
     is_unknown: bool = False
 
     @property
@@ -85,10 +85,10 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     An unknown name, a person out of scope and one who never looked give the same result. Raises as `read_review`.
     """
     # NOBODY is a filter for entries without an actor, not a username.
-    review = Review(LOOKS, actor="" if username == NOBODY else username)
+    review = Review(ACCESS_ACTIONS, actor="" if username == NO_ACTOR_FILTER else username)
     if not review.actor:
         return Looks((), 0, is_all=True, reaches=None)
-    plan = look_ahead(review, staff)
+    plan = preview_plan(review, staff)
     if TRAIL_BY_TRAIL in plan.notices and not plan.partitions:
         return Looks((), 0, is_all=False, reaches=None, why_not=TRAIL_BY_TRAIL)
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
@@ -100,7 +100,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             return redact(trail), "", url
         if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
             return name_of(trail), "", url
-        if entries[0].plain("action_type") in OF_PERSONS:
+        if entries[0].plain("action_type") in PERSON_LOOKUPS:
             kind = _word(payload_of(entries[0]).get("looked_for"))
             return (f"A person, by {kind}" if kind else "A person"), "recorded in their own trail", url
         note = f"recorded in the trail of {_whose(trail)}"
@@ -108,7 +108,9 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
         return _in_tenant(entries[0]) or "Several conversations", note, url
 
-    rows = _rows(gathered.entries, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, what_of)
+    rows = _rows(
+        gathered.entries, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, describe_look
+    )
     return _looks(rows, gathered, notices=plan.notices)
 
 
@@ -122,7 +124,7 @@ def _whose(trail: str) -> str:
 
 def _about(entry: AuditEntry) -> str:
     """Return what an entry is about in a trail that covers several things: a person, or a tenant's conversation."""
-    if entry.plain("action_type") in OF_PERSONS:
+    if entry.plain("action_type") in PERSON_LOOKUPS:
         return f"person {person_in(entry)}"
     return _in_tenant(entry)
 
@@ -152,14 +154,14 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
     Raises `NotFound` out of scope, and what `read_review` raises.
     """
     check_conversation(conversation_id, staff)
-    gathered = gather(Review(LOOKS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
+    gathered = gather(Review(ACCESS_ACTIONS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
     across = exports_across(conversation_id, staff, gathered.entries)
 
     def what(entry: AuditEntry) -> str:
         if text_in(entry, "conversation_id") == conversation_id:
-            return what_of(entry)
+            return describe_look(entry)
         is_list = entry.plain("action_type") == Action.CONVERSATIONS_EXPORTED
-        return what_of(entry) + ("" if is_list else " across conversations") + ": may contain it"
+        return describe_look(entry) + ("" if is_list else " across conversations") + ": may contain it"
 
     rows = rows_by_person((*gathered.entries, *across.entries), what)
     is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
@@ -199,10 +201,10 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 def person_url(username: str) -> str:
     """Return the URL of the list of what one person looked at; "" for a name that a URL must not contain."""
-    return reverse("audit-looks-person", args=[username]) if is_a_name(username) else ""
+    return reverse("audit-looks-person", args=[username]) if is_url_safe_username(username) else ""
 
 
-def is_a_name(username: str) -> bool:
+def is_url_safe_username(username: str) -> bool:
     """Return whether a name may appear in a URL: spelled like a username, and not like a customer's number."""
     return normal_username(username) == username != "" and username.strip(".") != "" and redact(username) == username
 
@@ -233,13 +235,13 @@ def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, 
     is_all = not more and all(whole for _, whole in read)
     notices: tuple[str, ...] = (ONLY_OWN,)
     if staff.scope.everything:
-        review = Review((*OF_PERSONS, Action.CONVERSATIONS_EXPORTED))
+        review = Review((*PERSON_LOOKUPS, Action.CONVERSATIONS_EXPORTED))
         gathered = gather(review, staff, SEARCHES_READ, SEARCH_PIECES)
         person = pseudonym_of(recipient)
         entries += [entry for entry in gathered.entries if person in _people_in(entry)]
         is_all, notices = is_all and gathered.is_all, ()
-    rows = rows_by_person(entries, what_of)
-    looks = Looks(rows, len(entries), is_all, None, notices, across=Across(why_not=NO_EXPORTS))
+    rows = rows_by_person(entries, describe_look)
+    looks = Looks(rows, len(entries), is_all, None, notices, across=ExportsAcross(why_not=NO_EXPORTS))
     return looks, tuple(conversation_id for conversation_id, _ in conversations)
 
 
@@ -247,20 +249,22 @@ def _looks_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], 
     """Return the looks among the newest entries of a conversation's trail, and whether the whole trail was read."""
     entries, end = read_entries(conversation_id, epochs=False, limit=ENTRIES_EACH)
     now = clock.now()
-    looks = (each for each in entries if each.plain("action_type") in LOOKS and is_of(each, company_id))
+    looks = (
+        each for each in entries if each.plain("action_type") in ACCESS_ACTIONS and belongs_to_company(each, company_id)
+    )
     return [each for each in looks if is_live(each, now)], end is None
 
 
 # Maps what the entries of a row share, and the entries, to the row's name, note and URL.
-Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
+RowLabels = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(rows: tuple[AccessLogRead, ...], gathered: Gathered, **more: Any) -> Looks:
+def _looks(rows: tuple[AccessLogRead, ...], gathered: GatheredEntries, **more: Any) -> Looks:
     return Looks(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
 
 
 def _rows(
-    entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: Words[K], what: Callable[[AuditEntry], str]
+    entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: RowLabels[K], what: Callable[[AuditEntry], str]
 ) -> tuple[AccessLogRead, ...]:
     groups: dict[K, list[AuditEntry]] = {}
     for entry in entries:
@@ -276,7 +280,7 @@ def _rows(
     return tuple(sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True))
 
 
-def what_of(entry: AuditEntry) -> str:
+def describe_look(entry: AuditEntry) -> str:
     """Describe what was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
     payload = payload_of(entry)
     result = outcome_of(entry)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from console.redaction import redact
 from console.redaction.masks import mask_order
-from console.trees import clean, isolated, shown_message
+from console.trees import clean, format_message_id, isolated
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
 TAG, TEAM, ORDER, ACTION = "Tag", "Team", "Order", "Action"
@@ -78,7 +78,7 @@ class KeyPart:
     def shown(self) -> str:
         """The part without personal data; of an order number, the last four characters."""
         if self.label == MESSAGE:
-            return shown_message(self.text)
+            return format_message_id(self.text)
         text = clean(self.text)
         return redact(mask_order(text) if self.label == ORDER and text else text)
 

@@ -8,12 +8,22 @@ from console import clock, refs
 from console.audit.events.keys import DecodedKey, decode
 from console.audit.records import TrailPage
 from console.audit.scoping import name_of
-from console.audit.state import CONSOLE_MODE, seen_at
+from console.audit.state import CONSOLE_MODE, first_processed_at
 from console.errors import BadReference
 from console.redaction import redact, redact_value
 from console.trail.actions import Result, outcome
 from console.trail.models import IdempotencyRecord
-from console.trees import Fact, Node, distance, isolated, shown_message, tail, text_of, tree_of, well_formed
+from console.trees import (
+    Fact,
+    Node,
+    distance,
+    flatten_to_line,
+    format_message_id,
+    isolated,
+    text_of,
+    tree_of,
+    well_formed,
+)
 
 # Attributes that the schema requires. The digest may have either of its two names.
 REQUIRED = (
@@ -116,7 +126,7 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
         is_certain=decoded.certain,
         status=status or "unknown",
         tone="good" if status == "processed" else _TONES.get(outcome(status), "plain"),
-        at=seen_at(item),
+        at=first_processed_at(item),
         mode=_mode(item),
         intent=_line(item, "intent"),
         switches=_switches(item),
@@ -214,7 +224,7 @@ def _amount(item: IdempotencyRecord, name: str, unit: str = "") -> str:
 def _message(item: IdempotencyRecord) -> str:
     """Format the source message's id as the record's key shows it, so that the two can be compared."""
     value = item.plain("source_message_id")
-    return shown_message(value)[:_LONGEST] if isinstance(value, str) else _line(item, "source_message_id")
+    return format_message_id(value)[:_LONGEST] if isinstance(value, str) else _line(item, "source_message_id")
 
 
 def _line(item: IdempotencyRecord, name: str) -> str:
@@ -222,7 +232,7 @@ def _line(item: IdempotencyRecord, name: str) -> str:
     value = _shown(name, item.plain(name))
     if value is None or value == "":
         return ""
-    return redact(text_of(tail(value) if isinstance(value, dict | list) else value))[:_LONGEST]
+    return redact(text_of(flatten_to_line(value) if isinstance(value, dict | list) else value))[:_LONGEST]
 
 
 def _shown(name: str, value: Any) -> Any:

@@ -24,14 +24,14 @@ PIECES_PER_FULL_ONE = 5
 ENTRIES_OF_IT, PIECES_OF_IT = 20, 3
 
 
-class Words(Protocol):
+class FilterDescriber(Protocol):
     """Describes the filters of a review; `opened`: including the one conversation or key that it is about."""
 
     def __call__(self, *, opened: bool) -> tuple[str, ...]:
         """Return one line for each filter."""
 
 
-def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Export:
+def export(review: Review, filters: FilterDescriber, format_name: str, staff: Staff) -> Export:
     """Read the first piece, write the trail entry, and return what to send.
 
     `filters` returns the review's filters in words without personal data. Raises `Forbidden`, `TableMissing` and the

@@ -18,7 +18,7 @@ from console.store.calls import parallel
 from console.store.models import query
 from console.trail.actions import as_payload, is_live, text_in
 from console.trail.models import AuditEntry
-from console.trees import tail, text_of
+from console.trees import flatten_to_line, text_of
 
 # How many earlier entries of the trail are searched for an entry's previous action.
 PREVIOUS_READ = 200
@@ -167,5 +167,5 @@ def _words(value: Any) -> str | None:
         try:
             return json.dumps(value, ensure_ascii=False, sort_keys=True, default=text_of)[:MAX_TEXT]
         except (TypeError, ValueError, RecursionError):
-            return tail(value)
+            return flatten_to_line(value)
     return text_of(value)[:MAX_TEXT] or "empty text"

@@ -11,14 +11,14 @@ from django.utils.functional import cached_property
 from django.utils.text import slugify
 
 from console.audit.events.keys import decode, shown_key
-from console.audit.review.plan import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
+from console.audit.review.plan import MOST_NAMED, NO_ACTOR_FILTER, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
 from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason, cleaned_by
 from console.permissions import COMPANY, TENANT, Staff
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
-from console.search.meanings import named_so
+from console.search.meanings import matches_name
 from console.staff import known_companies
 from console.staff.directory import username_of
 from console.templatetags.components import zone_of
@@ -117,7 +117,7 @@ class ReviewForm(DaysForm):
     )
     # Suggested actors that are not people.
     actors = (
-        (NOBODY, "names nobody"),
+        (NO_ACTOR_FILTER, "names nobody"),
         ("platform", "the platform"),
         ("command-line", "an operator"),
         ("visitor", "nobody signed in"),
@@ -143,8 +143,8 @@ class ReviewForm(DaysForm):
         actor: str = self.cleaned_data["actor"]
         if redact(actor) != actor:
             raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
-        if actor.lower() == NOBODY:
-            return NOBODY
+        if actor.lower() == NO_ACTOR_FILTER:
+            return NO_ACTOR_FILTER
         return cleaned_by(username_of, actor) if _is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
@@ -178,7 +178,7 @@ class ReviewForm(DaysForm):
     def clean(self) -> None:
         """Reject a person combined with "nobody"."""
         super().clean()
-        if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
+        if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NO_ACTOR_FILTER):
             self.add_error("nobody", "Choose either a person or entries that name nobody.")
 
     # --- For pages ----------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class ReviewForm(DaysForm):
         since, until = self.instants(zone_of(self.staff))
         return Review(
             actions=self.actions(),
-            actor=NOBODY if self.chosen("nobody") else self.chosen("actor"),
+            actor=NO_ACTOR_FILTER if self.chosen("nobody") else self.chosen("actor"),
             result=self.chosen("result"),
             company=self.chosen("company"),
             since=since,
@@ -252,7 +252,7 @@ class ReviewForm(DaysForm):
 def _called(typed: str, names: Mapping[str, str]) -> list[str]:
     """Return the ids with exactly that name, else those whose names match the words typed."""
     whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
-    return whole or [each for each, name in names.items() if named_so(name, typed)]
+    return whole or [each for each, name in names.items() if matches_name(name, typed)]
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:

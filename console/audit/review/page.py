@@ -10,7 +10,14 @@ from django.urls import reverse
 from console.audit.events.keys import shown_key
 from console.audit.records import TrailRow
 from console.audit.review.forms import ReviewForm
-from console.audit.review.plan import BEGINNING, NOBODY, TRAIL_BY_TRAIL, Review, action_groups, known_actions
+from console.audit.review.plan import (
+    DEFAULT_ACTIONS,
+    NO_ACTOR_FILTER,
+    TRAIL_BY_TRAIL,
+    Review,
+    action_groups,
+    known_actions,
+)
 from console.audit.review.reading import ReviewFound, read_review
 from console.audit.rows import rows_and_records, without_names_in
 from console.audit.scoping import (
@@ -144,7 +151,7 @@ def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review:
     if not covered:
         return "" if TRAIL_BY_TRAIL in notices else f"Action types: all{only}."
     words = describe_actions(covered)
-    if not review.actions and set(covered) == set(BEGINNING):
+    if not review.actions and set(covered) == set(DEFAULT_ACTIONS):
         return f"Action types: {words}. Choose other types to see their entries."
     return f"Action types: {words}."
 
@@ -162,7 +169,7 @@ def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -
     if review.actions:
         lines.append(f"Action types: {describe_actions(review.actions)}")
     if review.actor:
-        lines.append("Who: nobody named" if review.actor == NOBODY else f"Who: {redact(review.actor)}")
+        lines.append("Who: nobody named" if review.actor == NO_ACTOR_FILTER else f"Who: {redact(review.actor)}")
     if review.result:
         lines.append(f"Result: {review.result}")
     if review.company:

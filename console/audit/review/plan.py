@@ -28,7 +28,7 @@ from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, Compan
 from console.trail.recording import staff_trail
 
 # A value of `Review.actor`: entries without an actor, as the middleware writes them.
-NOBODY = "middleware"
+NO_ACTOR_FILTER = "middleware"
 
 MIDDLEWARE = (
     Action.ROUTE,
@@ -43,7 +43,7 @@ MIDDLEWARE = (
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 # Downloads of files.
 EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
-LOOKS = (
+ACCESS_ACTIONS = (
     Action.TRANSCRIPT_OPENED,
     Action.RECIPIENT_REVEALED,
     Action.PERSON_LOOKED_UP,
@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Customers' messages": MESSAGES,
     "Saved replies": SAVED_REPLIES,
     "Saved views": SAVED_VIEWS,
-    "Looking at personal data": LOOKS,
+    "Looking at personal data": ACCESS_ACTIONS,
     "Signing in": SIGN_IN,
     "Accounts": ACCOUNTS,
     "Tenants": TENANTS,
@@ -81,7 +81,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
 # Shown by a review without filters: what happened in conversations, and who looked.
-BEGINNING: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *LOOKS)
+DEFAULT_ACTIONS: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *ACCESS_ACTIONS)
 
 
 # Types outside all groups can be named one by one; each costs a Query.
@@ -115,10 +115,11 @@ def is_ours(action: str) -> bool:
 class Review:
     """The filters. Empty strings and None match anything.
 
-    Without `actions`, a review of one trail or person covers all action types, any other one `BEGINNING`. `actor` is a
-    username, a service's name or `NOBODY`; `result` is a value of `console.trail.actions.outcome`. `since` is included,
-    `until` is not; both are aware. `conversation` is a partition (with `key`, the one to search for that idempotency
-    key); both may contain personal data and stay out of URLs.
+    Without `actions`, a review of one trail or person covers all action types, any other one `DEFAULT_ACTIONS`.
+    `actor` is a username, a service's name or `NO_ACTOR_FILTER`; `result` is a value of
+    `console.trail.actions.outcome`. `since` is included, `until` is not; both are aware. `conversation` is a
+    partition (with `key`, the one to search for that idempotency key); both may contain personal data and stay out
+    of URLs.
     """
 
     actions: tuple[str, ...] = ()
@@ -145,7 +146,7 @@ class Review:
 TABLE = ""
 ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
 # Entries of each range of a trail that are read to find out its companies.
-LOOKED_AT = 50
+ENTRIES_FOR_SCOPE = 50
 # For one actor, at most this many companies' partitions are read in parallel.
 COMPANIES_AT_ONCE = 20
 
@@ -171,11 +172,11 @@ def plan_for(review: Review, staff: Staff) -> Plan:
     if trail := review.conversation or (_trail_of_key(review.key) if review.key else ""):
         return Plan(((TABLE, trail),) if _is_in_scope(trail, staff) else ())
     notices = []
-    if review.actor and review.actor != NOBODY:
+    if review.actor and review.actor != NO_ACTOR_FILTER:
         if partitions := _partitions_of_actor(review, staff):
             return Plan(partitions, review.actions)
         notices.append(NO_ACTOR_INDEX)
-    actions = review.actions or BEGINNING
+    actions = review.actions or DEFAULT_ACTIONS
     ours = [action for action in actions if is_ours(action)]
     by_type = actions
     by_company: list[tuple[str, str]] = []
@@ -202,8 +203,8 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     if not scoping.is_conversation_trail(trail):
         return scoping.covers_all(trail, scoping.owners_of_trail(trail), staff)
     (recent, _), (epochs, _) = parallel(
-        partial(read_entries, trail, epochs=False, limit=LOOKED_AT),
-        partial(read_entries, trail, epochs=True, limit=LOOKED_AT),
+        partial(read_entries, trail, epochs=False, limit=ENTRIES_FOR_SCOPE),
+        partial(read_entries, trail, epochs=True, limit=ENTRIES_FOR_SCOPE),
     )
     named = (entry.plain("company_id") for entry in (*recent, *epochs))
     owners = scoping.owners_of_trail(trail, (each for each in named if isinstance(each, str) and each))

@@ -15,7 +15,7 @@ from console import clock
 from console.audit import scoping
 from console.audit.review.plan import (
     EPOCHS_BEGIN,
-    NOBODY,
+    NO_ACTOR_FILTER,
     TRAIL_BY_TRAIL,
     Plan,
     Review,
@@ -99,7 +99,7 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = PIECE) -> I
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredEntries:
     """Entries, newest first. `is_all`: there are no older ones; else reading stopped at its bounds."""
 
     entries: tuple[AuditEntry, ...] = field(repr=False)
@@ -111,7 +111,7 @@ class Gathered:
         return instant_of(self.entries[-1]) if self.entries and not self.is_all else None
 
 
-def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
+def gather(review: Review, staff: Staff, limit: int, pieces: int) -> GatheredEntries:
     """Read at most `limit` entries in at most `pieces` pieces and half the request's time. Raises as `read_review`."""
     found: list[AuditEntry] = []
     pages = every_page(review, staff, limit + 1)
@@ -119,14 +119,14 @@ def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
     for _ in range(pieces):
         page = next(pages, None)
         if page is None:
-            return Gathered(tuple(found[:limit]), len(found) <= limit)
+            return GatheredEntries(tuple(found[:limit]), len(found) <= limit)
         found += page
         if budget is not None and budget.remaining() < settings.REQUEST_DEADLINE_SECONDS / 2:
             break
-    return Gathered(tuple(found[:limit]), is_all=False)
+    return GatheredEntries(tuple(found[:limit]), is_all=False)
 
 
-def look_ahead(review: Review, staff: Staff) -> Plan:
+def preview_plan(review: Review, staff: Staff) -> Plan:
     """Return the plan of a review before reading it; an empty plan for one of a single trail.
 
     Raises `Forbidden`, `TableMissing` and the store's errors.
@@ -205,7 +205,7 @@ class _ReviewWalk:
             and self._may_see(entry, owners)
             and (not review.actions or action in review.actions)
             and (not review.result or outcome_of(entry) == review.result)
-            and (not review.actor or (not actor if review.actor == NOBODY else actor in review.actors))
+            and (not review.actor or (not actor if review.actor == NO_ACTOR_FILTER else actor in review.actors))
             and (not review.company or review.company in owners or entry.plain("company_id") == review.company)
             and (not review.key or entry.plain("idempotency_key") == review.key)
             and self._is_within(entry)

@@ -14,14 +14,14 @@ from console.access import StaffRequest, requires
 from console.audit.access_log.reading import (
     check_conversation,
     conversations_of,
-    is_a_name,
+    is_url_safe_username,
     looks_of_conversation,
     looks_of_person,
     looks_of_recipient,
     person_url,
 )
 from console.audit.review.forms import CONVERSATION, About
-from console.audit.review.plan import LOOKS
+from console.audit.review.plan import ACCESS_ACTIONS
 from console.audit.scoping import conversation_url
 from console.errors import NotFound
 from console.forms import PLAIN_TEXT, KeyField, LookupForm, by_look, lookup_forms
@@ -46,7 +46,7 @@ class PersonLooks(LookupForm):
     def clean_username(self) -> str:
         """Return the username as stored."""
         username = normal_username(self.cleaned_data["username"])
-        if not is_a_name(username):
+        if not is_url_safe_username(username):
             raise forms.ValidationError("Enter a username, not a number or an address.")
         return username
 
@@ -112,7 +112,7 @@ def _lookups(
 @require_safe
 def person(request: StaffRequest, username: str) -> HttpResponse:
     """Show the conversations that one member of staff looked at."""
-    if not is_a_name(username):
+    if not is_url_safe_username(username):
         raise NotFound
     context = {
         "looks": looks_of_person(username, request.staff),
@@ -162,7 +162,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 def _entries_url(**filters: str) -> str:
     """Return the URL of the review that lists the single entries, where dates can be chosen."""
-    return f"{reverse('audit')}?{urlencode([*(('action', each) for each in LOOKS), *filters.items()])}"
+    return f"{reverse('audit')}?{urlencode([*(('action', each) for each in ACCESS_ACTIONS), *filters.items()])}"
 
 
 def _crumbs() -> list[dict[str, Any]]:

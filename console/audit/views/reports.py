@@ -16,7 +16,7 @@ from console.audit.export.streaming import export as export_entries
 from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.page import READ_LAST, describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, Review
-from console.audit.review.reading import look_ahead
+from console.audit.review.reading import preview_plan
 from console.exports import ExportForm
 from console.permissions import Permission
 from console.templatetags.components import zone_of
@@ -28,7 +28,7 @@ def export(request: StaffRequest) -> HttpResponseBase:
     """Export a review, with the review's GET filters. A file is sent only if all filters are valid."""
     staff = request.staff
     form, review, query = review_of(request.GET, staff)
-    plan = look_ahead(review, staff)
+    plan = preview_plan(review, staff)
     asked = ExportForm(request.POST if request.method == "POST" else None)
     if not asked.is_bound:
         return _page(request, form, review, query, plan, asked)
@@ -72,7 +72,7 @@ def chart(request: StaffRequest) -> HttpResponse:
     """Show the chart with its numbers, with the review's GET filters: a page, or for htmx the part inside a review."""
     form, review, query = review_of(request.GET, request.staff)
     zone = zone_of(request.staff)
-    plan = look_ahead(review, request.staff)
+    plan = preview_plan(review, request.staff)
     counted = count_days(review, request.staff, zone)
     context = {
         "problems": form.problems,

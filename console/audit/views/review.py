@@ -15,7 +15,7 @@ from console.audit.review.page import READ_LAST, review_page
 from console.audit.review.reading import gather
 from console.audit.views.trails import overview
 from console.permissions import Permission, Staff, id_of
-from console.personal_searches import has_reason, must_say_why, on_record
+from console.personal_searches import has_reason, needs_reason, record_search
 from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
@@ -67,10 +67,10 @@ def find(request: StaffRequest) -> HttpResponse:
     typed = AboutForm(request.POST if request.method == "POST" else None, staff)
     if typed.is_bound and typed.is_valid():
         about = typed.about()
-        if not must_say_why(about.value, staff):
+        if not needs_reason(about.value, staff):
             return redirect(_url(query_of(form, about)))
         if has_reason(typed):
-            on_record(
+            record_search(
                 about.value,
                 typed,
                 staff,

@@ -14,9 +14,9 @@ from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.review.entry import EntryRecord, load_entry
 from console.audit.review.forms import KEY, About, group_slugs
-from console.audit.review.plan import BEGINNING, action_groups, is_action_type
+from console.audit.review.plan import DEFAULT_ACTIONS, action_groups, is_action_type
 from console.audit.scoping import conversation_url, name_of, review_url
-from console.audit.state import panel_beside
+from console.audit.state import read_panel
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
@@ -56,7 +56,7 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "trail": page,
         "title": name_of(partition),
         # Paging replaces only the list.
-        "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now(), page.recipient),
+        "state": None if getattr(request, "htmx", False) else read_panel(partition, clock.now(), page.recipient),
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
         "looks_url": review_url("audit-looks-conversation", partition, request.staff),
@@ -166,7 +166,7 @@ def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
 
 def _of_company(record: EntryRecord) -> str:
     """Return the URL of the company's review, filtered by the entry's group unless a review shows it by default."""
-    if record.action_type in BEGINNING:
+    if record.action_type in DEFAULT_ACTIONS:
         return _review(company=record.company)
     groups = action_groups()
     group = next((slug for slug, name in group_slugs().items() if record.action_type in groups[name]), "")

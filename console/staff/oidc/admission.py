@@ -127,7 +127,7 @@ def _first_time(subject: str, person: Person) -> StaffAccount:
 
 
 def _make(subject: str, person: Person, role: Role) -> StaffAccount:
-    scope = _as_meant(person.scope or (), Scope())
+    scope = _resolve_scope_ids(person.scope or (), Scope())
     try:
         return services.create_for_company_sign_in(
             person.username,
@@ -152,14 +152,14 @@ def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
     """Return the account with the claims' role and scope, if they decide them; a change ends its sessions."""
     if account.disabled:
         raise NotAdmitted("disabled account")
-    scope = None if person.scope is None else _as_meant(person.scope, Scope.of(account.scope or []))
+    scope = None if person.scope is None else _resolve_scope_ids(person.scope, Scope.of(account.scope or []))
     try:
         return services.change(account, role=person.role, scope=scope, actor=PROVIDER)
     except Invalid as error:
         raise NotAdmitted("last administrator of everything", LAST_ADMIN) from error
 
 
-def _as_meant(claimed: Iterable[str], stored: Scope) -> list[str]:
+def _resolve_scope_ids(claimed: Iterable[str], stored: Scope) -> list[str]:
     """Return the claimed scope, in which an id without its kind means the entries of that id already stored.
 
     Such an id never grants anything new: raises `NotAdmitted` if no stored entry has it.

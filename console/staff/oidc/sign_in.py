@@ -61,7 +61,7 @@ def finish(answer: ProviderAnswer, cookie: str, visit: Visit, *, redirect_uri: s
     except Refusal as refusal:
         _record(refusal, subject)
         raise
-    token = authentication.begin(account, visit, sessions.COMPANY_SIGN_IN)
+    token = authentication.start_session(account, visit, sessions.COMPANY_SIGN_IN)
     return SignedIn(account.username, token), attempt.destination
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, form_on
+from console.answers import FAILURES, answer, describe_error, post_only_form
 from console.errors import Conflict, NotFound
 from console.permissions import Permission
 from console.refs import seal
@@ -231,7 +231,7 @@ def remove_second_factor(request: StaffRequest, username: str) -> HttpResponse:
 
 
 @requires(Permission.STAFF_MANAGE)
-@form_on("staff-account", "username")
+@post_only_form("staff-account", "username")
 def end_sessions(request: StaffRequest, username: str) -> HttpResponse:
     """End one session of an account (`session`: its reference), or all of them (`session=all`)."""
     found = directory.load(username, request.staff)

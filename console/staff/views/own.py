@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, sets_up_second_factor, signed_in
-from console.answers import answer, form_on
+from console.answers import answer, post_only_form
 from console.errors import Conflict, Invalid
 from console.permissions import Permission
 from console.refs import seal
@@ -79,7 +79,7 @@ def password(request: StaffRequest) -> HttpResponse:
 
 
 @signed_in
-@form_on("account")
+@post_only_form("account")
 def time_zone(request: StaffRequest) -> HttpResponse:
     """Set the time zone."""
     form = TimeZoneForm(request.POST, initial={"time_zone": request.staff.time_zone})
@@ -142,7 +142,7 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
 
 
 @signed_in
-@form_on("account")
+@post_only_form("account")
 def end_sessions(request: StaffRequest) -> HttpResponse:
     """End one of the person's sessions, or all but this browser's; ending this browser's signs out."""
     reference = request.POST.get("session", "")
@@ -206,8 +206,8 @@ def _set_up_page(request: StaffRequest, form: SecondFactorForm, error: Exception
     """Show the page with the same key as before, or, if that has expired, with a new one."""
     try:
         set_up = own.begin_set_up(request.staff, str(form["pending"].value() or ""))
-    except own.SetUpOver:
-        set_up, error = own.begin_set_up(request.staff), own.SetUpOver(own.SCAN_AGAIN)
+    except own.SetUpExpired:
+        set_up, error = own.begin_set_up(request.staff), own.SetUpExpired(own.SCAN_AGAIN)
     return _page(request, "second_factor", form, error, set_up=set_up)
 
 

@@ -12,10 +12,10 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from console.access import public
-from console.answers import form_on
+from console.answers import post_only_form
 from console.errors import ConsoleError, Invalid
 from console.staff import authentication, devices, oidc, password_links, sessions
-from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn
+from console.staff.authentication import CodeNeeded, SecondStepExpired, SignedIn
 from console.staff.cookies import set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.forms import CODE_REFUSED, REFUSED, CodeForm, SetPasswordForm, SignInForm
@@ -72,10 +72,12 @@ def code(request: HttpRequest) -> HttpResponse:
         return _page(request, form, REFUSED_STATUS)
     pending, typed = form.cleaned_data["pending"], form.cleaned_data["code"]
     try:
-        outcome = authentication.finish(pending, typed, visit_of(request, authentication.pending_username(pending)))
+        outcome = authentication.finish_second_step(
+            pending, typed, visit_of(request, authentication.pending_username(pending))
+        )
     except (TooManyAttempts, SecretUnreadable) as error:
         return _refuse(request, form, error)
-    except SecondStepOver as error:
+    except SecondStepExpired as error:
         return _start_again(request, error)
     if outcome is None:
         form.add_error("code", CODE_REFUSED)
@@ -84,7 +86,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 @public
-@form_on("home")
+@post_only_form("home")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session, including copies of its cookie; without a session, only delete the cookie."""
     staff = sessions.authenticate_request(sessions.token_of(request.COOKIES), is_activity=False)
@@ -133,7 +135,7 @@ def _refuse(request: HttpRequest, form: Form, error: ConsoleError) -> HttpRespon
     return response
 
 
-def _start_again(request: HttpRequest, error: SecondStepOver) -> HttpResponse:
+def _start_again(request: HttpRequest, error: SecondStepExpired) -> HttpResponse:
     form = SignInForm(request.POST)
     form.errors.clear()
     form.add_error(None, str(error))

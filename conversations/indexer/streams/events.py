@@ -10,7 +10,7 @@ from console import clock
 from console.errors import ConsoleError
 from conversations.handoff.stored import Raw
 from conversations.indexer import lease
-from conversations.indexer.handling import Did, WorkCounts, is_passing
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
 from conversations.indexer.streams.records import StreamChange, change_of
 
 logger = logging.getLogger(__name__)
@@ -39,11 +39,11 @@ def handle_event(
         except Exception as error:
             # No message: it may quote a key.
             logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
-            done[Did.FAILED] += 1
-            if is_passing(error) or not _is_kept(record, keep):
+            done[WorkOutcome.FAILED] += 1
+            if is_transient(error) or not _is_kept(record, keep):
                 sequence = str(record["dynamodb"]["SequenceNumber"])
                 return {"batchItemFailures": [{"itemIdentifier": sequence}]}
-    note_beat(work, lag=lag, counts={each.value: done[each] for each in Did})
+    note_beat(work, lag=lag, counts={each.value: done[each] for each in WorkOutcome})
     return {"batchItemFailures": []}
 
 
@@ -51,7 +51,7 @@ def _is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
     try:
         keep(record)
     except ConsoleError as error:
-        return not is_passing(error)
+        return not is_transient(error)
     return True
 
 
@@ -61,6 +61,6 @@ def note_beat(work: str, **details: Any) -> None:
         return
     _beat[work] = time.monotonic()
     try:
-        lease.note(work, beat_at=clock.now(), mode=lease.LAMBDA, **details)
+        lease.write_heartbeat(work, beat_at=clock.now(), mode=lease.LAMBDA, **details)
     except ConsoleError as error:
         logger.warning("The heartbeat could not be written: %s", type(error).__name__)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from console.errors import ConsoleError
 from console.store.calls import submit
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import Did, WorkCounts, is_passing
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
 from conversations.indexer.lease import Lease, positions
 from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.indexer.streams.shards import Shard, Shards
@@ -33,7 +33,7 @@ class _Stuck:
     rounds: int = 0
 
 
-class Following:
+class StreamFollower:
     """One stream, followed under a lease. `owes_sweep`: records were missed or skipped; only a sweep makes up for it.
 
     `handle` processes a record. `keep` gets a record that could not be handled, before it is skipped; if `keep` fails
@@ -108,12 +108,12 @@ class Following:
         sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
         done = outcome.counts
         if outcome.error is not None:
-            if is_passing(outcome.error) and not self._is_given_up(shard, sequence):
+            if is_transient(outcome.error) and not self._is_given_up(shard, sequence):
                 return None
             if not self._is_kept(record):
                 return None
-            done = Counter({Did.READ: 1, Did.FAILED: 1})
-            self.owes_sweep = self.owes_sweep or (self._keep is None and is_passing(outcome.error))
+            done = Counter({WorkOutcome.READ: 1, WorkOutcome.FAILED: 1})
+            self.owes_sweep = self.owes_sweep or (self._keep is None and is_transient(outcome.error))
         self._stuck.pop(shard.shard_id, None)
         shard.sequence = sequence or shard.sequence
         return done
@@ -123,7 +123,7 @@ class Following:
             try:
                 self._keep(record)
             except ConsoleError as error:
-                return not is_passing(error)
+                return not is_transient(error)
         return True
 
     def _is_given_up(self, shard: Shard, sequence: str) -> bool:
@@ -154,7 +154,7 @@ def _all_handled(records: list[Raw], handle: Callable[[StreamChange], WorkCounts
         error: Exception | None = None
         for number in numbers:
             outcome = _Outcome(Counter(), error=error) if error else _handled(records[number], handle)
-            error = outcome.error if outcome.error is not None and is_passing(outcome.error) else None
+            error = outcome.error if outcome.error is not None and is_transient(outcome.error) else None
             outcomes[number] = outcome
 
     chains = list(by_conversation.values())

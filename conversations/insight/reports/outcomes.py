@@ -56,16 +56,16 @@ def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
     means, count = _OUTCOME_MEANS[outcome], numbers.amount("outcome", outcome)
     return Figure(
         outcome.label,
-        share(count, _told(numbers.amount)),
+        share(count, _conversations_with_outcome(numbers.amount)),
         "percent",
         f"Conversations in which {means}, as a share of all except those in which the customer never wrote.",
         NumberLink(Topic.OUTCOMES, ("outcome", outcome)) if count else None,
-        share(numbers.amount_before("outcome", outcome), _told(numbers.amount_before)),
+        share(numbers.amount_before("outcome", outcome), _conversations_with_outcome(numbers.amount_before)),
         numbers.before is not None,
     )
 
 
-def _told(amount: Callable[..., int | None]) -> int:
+def _conversations_with_outcome(amount: Callable[..., int | None]) -> int:
     return (amount("episodes") or 0) - (amount("outcome", Outcome.NO_REPLY) or 0)
 
 

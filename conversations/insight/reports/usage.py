@@ -22,7 +22,7 @@ from conversations.insight.reports.base import (
     step_name,
 )
 from conversations.insight.reports.parts import MOST_ROWS, counted, left_out
-from conversations.insight.sums import REMEMBERED, added
+from conversations.insight.sums import REMEMBERED, sum_packed
 from conversations.insight.words import UNKNOWN
 
 _PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
@@ -73,7 +73,7 @@ def _costs_of(step: StepNumbers, prices: str) -> Sequence[TokenCost]:
     models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
     if all(len({price_of(model, day) for day, _ in step.days}) < 2 for model in models):
         return tuple(costs_in(step.days[0][0], step.counts)) if step.days else ()
-    return tuple(each for day, packed in step.days for each in costs_in(day, added(packed)))
+    return tuple(each for day, packed in step.days for each in costs_in(day, sum_packed(packed)))
 
 
 def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:

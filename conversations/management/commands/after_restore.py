@@ -8,10 +8,10 @@ from django.core.management.base import CommandError
 
 from console import clock
 from console.errors import ConsoleError
-from console.staff.restoring import close_again
+from console.staff.restoring import disable_again
 from console.startup import ConsoleCommand
 from conversations.companies import all_companies
-from conversations.receiving.approvals import doubt_waiting
+from conversations.receiving.approvals import mark_possibly_sent
 from conversations.receiving.rows import TO_SEND, MessageRow
 from conversations.sending.delivering import doubt
 
@@ -44,14 +44,14 @@ class Command(ConsoleCommand):
 
     def _messages(self) -> None:
         replies = sum(doubt(each.conversation, each.position) for each in list(MessageRow.due_index.query(TO_SEND)))
-        held = sum(doubt_waiting(company.company_id) for company in all_companies())
+        held = sum(mark_possibly_sent(company.company_id) for company in all_companies())
         self.stdout.write(
             f"Replies whose provider will be asked: {replies:,}. "
             f"First messages to check before they are approved: {held:,}."
         )
 
     def _staff(self, since: datetime) -> None:
-        found = list(close_again(since))
+        found = list(disable_again(since))
         for each in found:
             for change in each.changes:
                 at = (change.ts_action_id or "").partition("#")[0]

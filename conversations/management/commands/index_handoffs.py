@@ -12,8 +12,8 @@ from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from conversations.indexer import lease
-from conversations.indexer.handling import Did
-from conversations.indexer.leased import pause_after, tried_again
+from conversations.indexer.handling import WorkOutcome
+from conversations.indexer.leased import pause_after, retry_while_unavailable
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
 from conversations.work import running
@@ -77,7 +77,7 @@ class Command(ConsoleCommand):
         sweep = Sweep()
         with tqdm(unit=" conversations", desc="sweeping", disable=None, leave=False) as bar:
             while not sweep.is_over and not ended.is_set():
-                bar.update(tried_again(sweep.step, ended.wait)[Did.READ])
+                bar.update(retry_while_unavailable(sweep.step, ended.wait)[WorkOutcome.READ])
         self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{format_counts(sweep.counts)}.")
         if sweep.is_complete:
             now = clock.now()

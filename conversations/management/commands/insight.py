@@ -12,7 +12,7 @@ from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
-from conversations.indexer.leased import tried_again
+from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import (
     FAILED,
@@ -23,7 +23,7 @@ from conversations.insight.rebuilding import (
     roll_all,
 )
 from conversations.insight.walking import WALKED, absent_tables
-from conversations.work import run_all, summer, until_signal, walkers
+from conversations.work import insight_worker, run_all, until_signal, walkers
 
 _NAMES = {
     FactKind.THREADS: "Threads",
@@ -64,7 +64,7 @@ class Command(ConsoleCommand):
             else:
                 with until_signal() as ended:
                     options = {"wait": ended.wait, "say": self.stdout.write}
-                    parts = {"insight": summer(**options), **walkers(**options)}
+                    parts = {"insight": insight_worker(**options), **walkers(**options)}
                     run_all({name: part.run for name, part in parts.items()}, ended)
         except ConsoleError as error:
             raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
@@ -72,11 +72,11 @@ class Command(ConsoleCommand):
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 
     def _rebuild(self) -> int:
-        failed = self._counted("Conversations", rebuild_conversations(tried_again))
+        failed = self._counted("Conversations", rebuild_conversations(retry_while_unavailable))
         for kind in WALKED:
             for table in absent_tables(kind):
                 self.stdout.write(f"Table {table} does not exist, so Insight does not count it.")
-            failed += self._counted(_NAMES[kind], rebuild_store(kind, tried_again))
+            failed += self._counted(_NAMES[kind], rebuild_store(kind, retry_while_unavailable))
         return failed
 
     def _counted(self, name: str, steps: Iterable[Counter[str]]) -> int:

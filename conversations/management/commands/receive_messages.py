@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
 from conversations.handoff.stored import has_inbound_source
-from conversations.indexer.handling import Did
+from conversations.indexer.handling import WorkOutcome
 from conversations.work import inbound_parts, run_all, running
 
 
@@ -37,5 +37,8 @@ class Command(ConsoleCommand):
             else:
                 run_all({name: part.run for name, part in parts.items()}, ended)
         counts: Counter[str] = sum((part.counts for part in parts.values()), Counter())
-        done = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if what != Did.READ) or "nothing"
+        done = (
+            ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if what != WorkOutcome.READ)
+            or "nothing"
+        )
         self.stdout.write(f"Messages: {done}.")

@@ -89,25 +89,25 @@ def receipt(body: str) -> Receipt:
     if len(body) > LONGEST_RECEIPT:
         raise NotAReceipt("too long")
     try:
-        told = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         raise NotAReceipt("no JSON") from None
-    row = told.get("row") if isinstance(told, dict) else None
-    if not isinstance(row, dict) or told.get("state") not in list(DeliveryState):
+    row = parsed.get("row") if isinstance(parsed, dict) else None
+    if not isinstance(row, dict) or parsed.get("state") not in list(DeliveryState):
         raise NotAReceipt("no row, or no state")
     return Receipt(
-        reply_id=_line(told, "reply_id", LONGEST_ID, needed=True),
+        reply_id=_line(parsed, "reply_id", LONGEST_ID, needed=True),
         conversation=_key(row, "conversation"),
         position=_key(row, "position"),
-        state=DeliveryState(told["state"]),
-        provider_id=_line(told, "provider_id", LONGEST_ID),
-        code=_line(told, "code", LONGEST_CODE),
-        reason=_line(told, "reason", LONGEST_REASON),
+        state=DeliveryState(parsed["state"]),
+        provider_id=_line(parsed, "provider_id", LONGEST_ID),
+        code=_line(parsed, "code", LONGEST_CODE),
+        reason=_line(parsed, "reason", LONGEST_REASON),
     )
 
 
-def _line(told: dict[str, Any], name: str, longest: int, *, needed: bool = False) -> str:
-    value = told.get(name)
+def _line(parsed: dict[str, Any], name: str, longest: int, *, needed: bool = False) -> str:
+    value = parsed.get(name)
     # Codes are often written as numbers.
     text = "" if value is None else str(value) if type(value) is int else value
     if not isinstance(text, str) or len(text) > longest or not text.isprintable() or (needed and not text.strip()):

@@ -95,10 +95,10 @@ def _read(answer: requests.Response) -> str:
 
 def _refusal(status: int, headers: Mapping[str, str], text: str) -> Exception:
     try:
-        told = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        told = None
-    code = said_code(told.get("code") if isinstance(told, dict) else None) or str(status)
+        parsed = None
+    code = said_code(parsed.get("code") if isinstance(parsed, dict) else None) or str(status)
     if status == 429 or code == "20429":
         return NotReached("Twilio is busy.", retry_after(headers))
     # Some codes of 403 are about a message, such as the country that it goes to.
@@ -112,9 +112,9 @@ def refused_credentials(code: str) -> CredentialsRejected:
     return CredentialsRejected(code, WORDS["20003"])
 
 
-def said_code(told: Any) -> str:
+def said_code(parsed: Any) -> str:
     """Return Twilio's error code as text, "" if it is none: a longer value could be somebody's number."""
-    return str(told) if re.fullmatch(r"[1-9][0-9]{4}", str(told)) else ""
+    return str(parsed) if re.fullmatch(r"[1-9][0-9]{4}", str(parsed)) else ""
 
 
 def words_of(code: str) -> str:

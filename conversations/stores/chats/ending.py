@@ -19,7 +19,7 @@ from conversations.stores.chats.models import Session
 from conversations.stores.chats.reading import is_finished, quota_of
 from conversations.stores.chats.session import name_of, subject_of
 from conversations.stores.reading import fingerprint
-from conversations.stores.records import ActionResult, Confirmation, a_record
+from conversations.stores.records import ActionResult, Confirmation, record_place
 from conversations.stores.services import carry_out, update_as_read
 
 CHANGED = "The session changed since you opened it, so nothing was done. Check it again."
@@ -41,7 +41,7 @@ class EndSession(RecordActionHandler):
             title="End this session?",
             form=forms.Form(data),
             button="End session",
-            back=a_record(*parts),
+            back=record_place(*parts),
             record=name_of(item.SessionId, item, staff),
             crumbs=(user_link(item.UserId),),
             facts=(
@@ -65,7 +65,7 @@ class EndSession(RecordActionHandler):
         if not is_digest_of(seen, _as_seen(item)):
             raise Conflict(CHANGED)
         carry_out(subject_of(item.SessionId), actions.Action.CHAT_ENDED, staff, partial(_end, item))
-        return ActionResult("The session is ended.", a_record(*parts))
+        return ActionResult("The session is ended.", record_place(*parts))
 
 
 def seen_of(item: Session) -> str:
@@ -89,9 +89,9 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
     if item is None:
         if queries.user_in(session_id) is None:
             raise NotFound
-        raise NothingToDo(EXPIRED, a_record(*parts))
+        raise NothingToDo(EXPIRED, record_place(*parts))
     if is_finished(item):
-        raise NothingToDo(FINISHED, a_record(*parts))
+        raise NothingToDo(FINISHED, record_place(*parts))
     return item
 
 

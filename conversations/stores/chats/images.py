@@ -16,7 +16,7 @@ from conversations.stores.chats import queries
 from conversations.stores.chats.keys import image_place, reference_of, short, user_link
 from conversations.stores.chats.models import Image
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.records import Cell, RecordLink, RecordPage, RecordRow, a_list
+from conversations.stores.records import Cell, RecordLink, RecordPage, RecordRow, list_place
 
 COLUMNS = ("Prompt", "When", "User")
 
@@ -62,7 +62,7 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
     if isinstance(owner, str) and owner:
         links.append(user_link(owner))
     if isinstance(prompt, str) and queries.is_prompt(prompt):
-        links.append(RecordLink("Images of the same prompt", a_list("prompt", prompt)))
+        links.append(RecordLink("Images of the same prompt", list_place("prompt", prompt)))
     return RecordPage(
         title="Image",
         about="" if raw else "The prompt is redacted, and the image is not shown to your role.",

@@ -19,7 +19,7 @@ from console.refs import keyed_digest
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.templatetags.components import day, zone_of
 from console.trees import clean
-from conversations.stores.records import RecordLink, RecordPlace, a_list, a_record
+from conversations.stores.records import RecordLink, RecordPlace, list_place, record_place
 
 # The size limit of an id, so that it fits into a trail's key after a prefix.
 ID_BYTES = SORT_KEY_BYTES
@@ -119,24 +119,24 @@ def session_place(user_id: str, session_id: str, position: Decimal | None = None
     """Return the place of a session's page, at the message of `position`; None for an id that is too long or empty."""
     if not is_usable(session_id):
         return None
-    return a_record("session", user_id, session_id, at=anchor_of(position) if position is not None else "")
+    return record_place("session", user_id, session_id, at=anchor_of(position) if position is not None else "")
 
 
 def image_place(image_id: Any) -> RecordPlace | None:
     """Return the place of an image's page; None for an unusable id."""
-    return a_record("image", image_id) if is_usable(image_id) else None
+    return record_place("image", image_id) if is_usable(image_id) else None
 
 
 def user_link(user_id: str) -> RecordLink:
     """Return a link from a user to the list of their sessions."""
-    place = a_list("sessions", user_id) if is_usable(user_id) else None
+    place = list_place("sessions", user_id) if is_usable(user_id) else None
     return RecordLink(f"User {short(user_id)}" if user_id else "Unknown user", place)
 
 
 def tabs(user_id: str, current: str) -> tuple[RecordLink, ...]:
     """Return links to the lists of one user."""
     names = {"sessions": "Sessions", "chats": "Chats over time", "images": "Images"}
-    return tuple(RecordLink(title, a_list(name, user_id), current=name == current) for name, title in names.items())
+    return tuple(RecordLink(title, list_place(name, user_id), current=name == current) for name, title in names.items())
 
 
 def moment(at: datetime | None, staff: Staff) -> str:

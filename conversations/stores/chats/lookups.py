@@ -18,8 +18,8 @@ from conversations.stores.adapter import StoreLookup
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of
 from conversations.stores.chats.models import PROMPT, USERS_LAST_MESSAGE
-from conversations.stores.reading import Attempted, attempt, index_absent
-from conversations.stores.records import RecordPlace, a_list, a_record
+from conversations.stores.reading import Attempted, capture_errors, index_absent
+from conversations.stores.records import RecordPlace, list_place, record_place
 
 # The likeliest spelling of a number.
 _NUMBER = re.compile(r"\+\d+", re.ASCII)
@@ -91,14 +91,14 @@ class BySession(StoreLookup):
         by_id = owner_of(session_id)
         nobody: str | None = None
         running, named = parallel(
-            attempt(lambda: by_id if queries.session(by_id, session_id) else None, nobody),
-            attempt(partial(queries.user_in, session_id), nobody),
+            capture_errors(lambda: by_id if queries.session(by_id, session_id) else None, nobody),
+            capture_errors(partial(queries.user_in, session_id), nobody),
         )
         _found((running, named))
         # Writers drift: a session belongs to the user whom its events name, unless it runs as that of the user in its
         # id.
         user_id = by_id if running.value is not None else named.value or by_id
-        return a_record("session", user_id, session_id)
+        return record_place("session", user_id, session_id)
 
 
 class ByImage(StoreLookup):
@@ -117,7 +117,7 @@ class ByImage(StoreLookup):
         image_id = self.cleaned_data["image_id"]
         if queries.image(image_id) is None:
             raise NotFound
-        return a_record("image", image_id)
+        return record_place("image", image_id)
 
 
 class ByPrompt(StoreLookup):
@@ -135,10 +135,10 @@ class ByPrompt(StoreLookup):
         check(staff)
         typed = self.cleaned_data["prompt"]
         candidates = [each for each in dict.fromkeys((typed, typed.strip())) if each]
-        found = _which(
+        found = _first_hits(
             *(_by_index(partial(queries.has_image_of, each), "IMAGE_RESPONSES", PROMPT) for each in candidates)
         )
-        return a_list("prompt", candidates[found[0]])
+        return list_place("prompt", candidates[found[0]])
 
 
 def _users(candidates: tuple[str, ...]) -> RecordPlace:
@@ -148,10 +148,10 @@ def _users(candidates: tuple[str, ...]) -> RecordPlace:
     for each in usable:
         chatted = partial(queries.has_chatted, each)
         reads += [partial(queries.has_session, each), _by_index(chatted, "CHATS", USERS_LAST_MESSAGE)]
-    found = sorted({number // 2 for number in _which(*reads)})
+    found = sorted({number // 2 for number in _first_hits(*reads)})
     if len(found) > 1:
-        return a_list("users", *(usable[number] for number in found))
-    return a_list("sessions", usable[found[0]])
+        return list_place("users", *(usable[number] for number in found))
+    return list_place("sessions", usable[found[0]])
 
 
 def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[[], bool]:
@@ -170,9 +170,9 @@ def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[
     return found
 
 
-def _which(*reads: Callable[[], bool]) -> list[int]:
+def _first_hits(*reads: Callable[[], bool]) -> list[int]:
     """Return the indexes of the reads that find something, run in parallel. Raises the errors of `_found`."""
-    return _found(parallel(*(attempt(read, False) for read in reads)))
+    return _found(parallel(*(capture_errors(read, False) for read in reads)))
 
 
 def _found(answers: Sequence[Attempted[Any]]) -> list[int]:

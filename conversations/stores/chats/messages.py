@@ -13,7 +13,7 @@ from typing import Any
 
 from console import clock
 from console.refs import seal_cursor, unseal_cursor
-from console.store.calls import beside
+from console.store.calls import run_alongside
 from console.store.models import ForeignModel
 from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, next_of
 from console.trees import Node, well_formed
@@ -22,9 +22,9 @@ from conversations.records import Block, Extra, Message
 from conversations.stores.chats.images import picture_of, prompt_of
 from conversations.stores.chats.keys import anchor_of, position_at, position_of
 from conversations.stores.chats.models import ChatEvent, ChatText, Image
-from conversations.stores.chats.queries import WINDOW, M, Part, Spot, around, is_gone
+from conversations.stores.chats.queries import WINDOW, M, Part, Spot, is_session_expired, read_near
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.reading import Attempted, attempt, shown_tree, speaker_of
+from conversations.stores.reading import Attempted, capture_errors, shown_tree, speaker_of
 
 EXPIRED = "The text has expired. Texts are kept only while their session runs."
 NOT_KEPT = "No text of it is kept."
@@ -77,8 +77,8 @@ def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
 
     Two Queries in parallel for each window. Errors of the store are in the window, and not raised.
     """
-    with beside(attempt(partial(around, ChatEvent, session_id, spot), _NO_EVENTS)) as events:
-        texts = attempt(partial(around, ChatText, session_id, spot), _NO_TEXTS)()
+    with run_alongside(capture_errors(partial(read_near, ChatEvent, session_id, spot), _NO_EVENTS)) as events:
+        texts = capture_errors(partial(read_near, ChatText, session_id, spot), _NO_TEXTS)()
     window = joined(events.result(), texts, spot)
     wanted = position_at(at) if at and spot == Spot() else None
     if wanted is None or window.is_from_start or any(each.position == wanted for each in window.entries):
@@ -90,7 +90,7 @@ def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
 def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]], spot: Spot) -> ChatWindow:
     """Join the items of both tables into one window. Never raises."""
     descending = spot.way != "after"
-    streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_gone)]
+    streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_session_expired)]
     known: list[ChatEntry] = []
     while (first := next_of(streams, descending=descending)) is not None:
         if len(known) == WINDOW and first.waiting[0].item is not None:

@@ -22,7 +22,7 @@ from conversations.stores.chats.messages import image_id_of
 from conversations.stores.chats.models import PROMPT, USER_CONVERSATION, ChatEvent, Image
 from conversations.stores.chats.queries import M
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.reading import UNKNOWN_SENDER, attempt, is_designed, notice_of, speaker_of
+from conversations.stores.reading import UNKNOWN_SENDER, capture_errors, is_missing_by_design, notice_of, speaker_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
 Rows = tuple[tuple[RecordRow, ...], tuple[str, ...]]
@@ -82,7 +82,7 @@ def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listi
 
     def rows(read: PageRead[ChatEvent]) -> Rows:
         ids = [image_id_of(event) for event in read.items]
-        images = attempt(lambda: queries.images(ids), dict[str, Image]())()
+        images = capture_errors(lambda: queries.images(ids), dict[str, Image]())()
         lost = notice_of(images.error, "The images could not be read", "IMAGE_RESPONSES")
         made = tuple(
             image_row(each, images.value.get(each), clock.parse_instant(event.plain("TimestampCreated")), bool(lost))
@@ -141,7 +141,7 @@ def _listed(
     try:
         read = read_page(source, staff.username, cursor)
     except (TableMissing, NotAccepted) as error:
-        if not is_designed(error, table_key, source.index):
+        if not is_missing_by_design(error, table_key, source.index):
             raise
         return replace(listing, notices=notice_of(error, failed, table_key, source.index))
     rows, notices = rows_of(read)

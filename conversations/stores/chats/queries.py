@@ -66,7 +66,7 @@ def _first_part(
     return Part(tuple(model.from_raw_data(raw) for raw in found), last)
 
 
-def is_gone(item: ForeignModel) -> bool:
+def is_session_expired(item: ForeignModel) -> bool:
     """Return whether an item's `SessionTTL` has passed: DynamoDB may return it for days."""
     return clock.is_expired(item.plain("SessionTTL"), clock.now())
 
@@ -106,7 +106,7 @@ def _is_sorted_by_time() -> bool:
 def session(user_id: str, session_id: str) -> Session | None:
     """Return a current, unexpired session; None for an invalid key. One strongly consistent GetItem."""
     found = stored_session(user_id, session_id)
-    return None if found is None or is_gone(found) else found
+    return None if found is None or is_session_expired(found) else found
 
 
 def stored_session(user_id: str, session_id: str) -> Session | None:
@@ -128,14 +128,14 @@ def sessions_of(user_id: str) -> Part[Session]:
     """Return a user's unexpired sessions in the order of their ids, which is not that of time."""
     _is_sorted_by_time()  # raises for a table with another key
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
-    return Part(tuple(session_in(item.raw) for item in part.items if not is_gone(item)), part.last)
+    return Part(tuple(session_in(item.raw) for item in part.items if not is_session_expired(item)), part.last)
 
 
 def has_session(user_id: str) -> bool:
     """Return whether a user has an unexpired session."""
     wanted = ("UserId", "SessionTTL")
     part = _first_part(Session, user_id, limit=PROBED, attributes=wanted)
-    return any(not is_gone(item) for item in part.items)
+    return any(not is_session_expired(item) for item in part.items)
 
 
 # --- Chats and their texts ------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def user_in(session_id: str) -> str | None:
     return user_id if isinstance(user_id, str) else ""
 
 
-def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:
+def read_near(model: type[M], session_id: str, spot: Spot) -> Part[M]:
     """Return events or texts next to a spot, nearest first, one more than a window shows; texts may have expired."""
     compare = {"before": operator.lt, "after": operator.gt, "to": operator.le}[spot.way]
     time = model.TimestampCreated  # type: ignore[attr-defined]

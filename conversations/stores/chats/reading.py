@@ -10,7 +10,7 @@ from console.redaction import excerpt, redact_value
 from console.redaction.credentials import mask_credentials
 from console.redaction.masks import cut
 from console.store.models import ForeignModel
-from console.trees import Node, tail, text_of, well_formed
+from console.trees import Node, flatten_to_line, text_of, well_formed
 from conversations.stores.chats.keys import begun_at
 from conversations.stores.chats.models import Session
 from conversations.stores.reading import described, drift_in, shown_tree
@@ -111,6 +111,6 @@ def config_in_row(item: Session) -> str:
     stored, _ = config_of(item)
     value = redact_value(stored)
     if not isinstance(value, dict):
-        return "" if value is None else cut(tail(value), ROW_TEXT)
+        return "" if value is None else cut(flatten_to_line(value), ROW_TEXT)
     plain = [f"{name}: {text_of(each)}" for name, each in value.items() if not isinstance(each, dict | list)]
     return cut(", ".join(plain[:_SUMMED_UP]), ROW_TEXT)

@@ -7,7 +7,7 @@ from console import clock
 from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
-from console.store.calls import beside
+from console.store.calls import run_alongside
 from console.templatetags.components import dated
 from console.trail.recording import chat_trail
 from console.trees import Fact, instant_fact
@@ -39,8 +39,8 @@ from conversations.stores.chats.reading import (
     state_cell,
     state_of,
 )
-from conversations.stores.reading import Attempted, attempt, notice_of
-from conversations.stores.records import Listing, RecordAction, RecordPage, RecordRow, Talk
+from conversations.stores.reading import Attempted, capture_errors, notice_of
+from conversations.stores.records import Listing, MessageList, RecordAction, RecordPage, RecordRow
 from conversations.transcript import with_breaks
 
 _ABOUT = {
@@ -83,13 +83,13 @@ def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListPa
                 raise error
         raise NotFound
     ids = [each for entry in found.entries if (each := image_id_of(entry.event))]
-    images = attempt(partial(queries.images, ids), dict[str, Image]())()
+    images = capture_errors(partial(queries.images, ids), dict[str, Image]())()
     return LoadedSession(user_id or user_of(found.entries), session_id, item, found, images)
 
 
 def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Attempted[Session | None], ChatWindow]:
-    item = attempt(partial(queries.session, user_id, session_id), None)
-    with beside(item) as reading:
+    item = capture_errors(partial(queries.session, user_id, session_id), None)
+    with run_alongside(item) as reading:
         found = read_window(session_id, spot, at)
     return reading.result(), found
 
@@ -172,12 +172,12 @@ def _count(found: ChatWindow) -> str:
     return f"more than {shown}"
 
 
-def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> Talk:
+def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> MessageList:
     found, binding = loaded.window, _binding(loaded.session_id, staff)
     images = None if loaded.images.error is not None else loaded.images.value
     context = MessageContext(loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw)
     ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
-    return Talk(
+    return MessageList(
         items=with_breaks(messages_of(found, context), staff),
         earlier=sealed("before", ends[0], *binding) if ends and not found.is_from_start else "",
         later=sealed("after", ends[-1], *binding) if ends and not found.is_to_end else "",

@@ -31,7 +31,7 @@ from conversations.stores.chats.reading import (
     state_cell,
     state_of,
 )
-from conversations.stores.reading import Attempted, attempt, notice_of
+from conversations.stores.reading import Attempted, capture_errors, notice_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
 ROWS = 50
@@ -76,9 +76,11 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
             shown = frozenset(str(each) for each in digests)
     nothing: Part[Any] = Part()
     alive, events, latest = parallel(
-        attempt(partial(queries.sessions_of, user_id), nothing),
-        attempt(partial(queries.events_of, user_id, start), nothing),
-        attempt(partial(queries.last_messages, user_id), nothing) if start is None else lambda: Attempted(nothing),
+        capture_errors(partial(queries.sessions_of, user_id), nothing),
+        capture_errors(partial(queries.events_of, user_id, start), nothing),
+        capture_errors(partial(queries.last_messages, user_id), nothing)
+        if start is None
+        else lambda: Attempted(nothing),
     )
     if alive.error and events.error:
         raise alive.error

@@ -20,7 +20,7 @@ from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
 from conversations.stores.reading import UNKNOWN_SENDER, described, drift_in, shown_tree, speaker_of
-from conversations.stores.records import Cell, RecordPage, Talk
+from conversations.stores.records import Cell, MessageList, RecordPage
 from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
@@ -101,7 +101,7 @@ def as_stored(stored: StoredTenantConversation, *, raw: bool) -> tuple[str, int]
     return text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN)
 
 
-def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
+def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> MessageList:
     """Return the latest messages; those before the message of number `before`; or those around the one of anchor `at`.
 
     Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
@@ -111,7 +111,7 @@ def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = 
     if at.isascii() and at.isdecimal() and len(at) < 9 and 1 <= int(at) <= total:
         last = min(total, max(WINDOW, int(at) + WINDOW // 2))
     first = max(1, last - WINDOW + 1)
-    return Talk(
+    return MessageList(
         tuple(message(number, stored.entries[number - 1], raw=raw) for number in range(first, last + 1)),
         earlier=str(first) if first > 1 else "",
         later=str(min(total, last + WINDOW) + 1) if last < total else "",

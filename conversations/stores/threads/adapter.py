@@ -19,7 +19,7 @@ from console.trees import clean
 from conversations.companies import companies_for
 from conversations.records import Message
 from conversations.stores.adapter import Adapter, ListParameters, Subject
-from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, StoreStart, Talk, a_list
+from conversations.stores.records import Cell, Listing, MessageList, RecordLink, RecordPage, StoreStart, list_place
 from conversations.stores.threads import messages, queries, reading, triage
 from conversations.stores.threads.feedback import GiveFeedback
 from conversations.stores.threads.keys import check
@@ -61,7 +61,9 @@ class Threads(Adapter):
         known = companies_for(staff)
         links = tuple(
             RecordLink(
-                each.name, a_list("org", each.company_id), note="" if each.name == each.company_id else each.company_id
+                each.name,
+                list_place("org", each.company_id),
+                note="" if each.name == each.company_id else each.company_id,
             )
             for each in known[:ORGANISATIONS_SHOWN]
         )
@@ -96,7 +98,7 @@ class Threads(Adapter):
         filters, days = _days(parameters, staff)
         page = queries.of_organisation(organisation, staff, days, parameters.cursor)
         return Listing(
-            title=f"Threads of {reading.called(organisation, staff)}",
+            title=f"Threads of {reading.organisation_name(organisation, staff)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
             about="Latest activity first.",
@@ -114,7 +116,7 @@ class Threads(Adapter):
         filters = FeedbackFilter(parameters.data)
         filters.is_valid()
         listing = Listing(
-            title=f"Feedback in {reading.called(organisation, staff)}",
+            title=f"Feedback in {reading.organisation_name(organisation, staff)}",
             columns=triage.COLUMNS,
             rows=(),
             about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
@@ -159,7 +161,7 @@ class Threads(Adapter):
         if len(loaded.metadata) > 1:
             flaws = (*flaws, "its metadata is stored twice, under both keys: this is the one that changed last")
         user = reading.user_of(item, key)
-        place = a_list("user", key.organisation, key.tenant, key.user)
+        place = list_place("user", key.organisation, key.tenant, key.user)
         return RecordPage(
             title=(clean(title)[:200] if raw else excerpt(title, 200)) or reading.UNTITLED,
             state=Cell("Temporary", tone="human", icon="clock") if reading.is_temporary(item) else None,
@@ -181,19 +183,19 @@ def _days(parameters: ListParameters, staff: Staff) -> tuple[DaysForm, queries.D
 
 def _tabs(organisation: str, current: str) -> tuple[RecordLink, ...]:
     tabs = (("org", "Threads"), ("triage", "Feedback"))
-    return tuple(RecordLink(label, a_list(kind, organisation), current=kind == current) for kind, label in tabs)
+    return tuple(RecordLink(label, list_place(kind, organisation), current=kind == current) for kind, label in tabs)
 
 
 def _none(more: str) -> str:
     return "None among those searched. There are more to search." if more else ""
 
 
-def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> Talk:
+def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> MessageList:
     key, may_act = loaded.key, staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
     act = (FEEDBACK, (key.base, key.thread_id)) if may_act else None
     shown: list[Message] = [messages.message_of(item, act, raw=raw) for item in reversed(loaded.messages.items)]
     earlier = earlier_cursor(loaded, staff)
-    return Talk(
+    return MessageList(
         items=with_breaks(shown, staff),
         earlier=earlier,
         later=later_cursor(loaded, staff),

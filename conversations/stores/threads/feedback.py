@@ -18,7 +18,7 @@ from console.trail.recording import thread_trail
 from console.trees import Fact, clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
 from conversations.stores.reading import fingerprint
-from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
+from conversations.stores.records import ActionResult, Confirmation, RecordPlace, record_place
 from conversations.stores.services import carry_out, record_opened, update_as_read
 from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
 from conversations.stores.threads.loading import message_at, metadata_of
@@ -67,7 +67,7 @@ class _Found:
     @property
     def place(self) -> RecordPlace:
         """The place of the message in its thread."""
-        return a_record(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
+        return record_place(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
 
 
 class GiveFeedback(RecordActionHandler):

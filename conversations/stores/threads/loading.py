@@ -12,7 +12,7 @@ from console import clock
 from console.errors import NotAccepted, NotFound, TableMissing
 from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
-from console.store.calls import beside, parallel
+from console.store.calls import parallel, run_alongside
 from console.store.connection import batch_get
 from console.store.models import SORT_KEY_BYTES, fits, query
 from console.store.presence import index_absent
@@ -65,7 +65,7 @@ def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Lo
     all expired, out of scope) and the store's errors.
     """
     key = key_of(parts, staff)
-    with beside(metadata_of, key, staff) as reading:
+    with run_alongside(metadata_of, key, staff) as reading:
         window, notice = _messages(key, staff, parameters)
     metadata, foreign = reading.result()
     if foreign or not (metadata or window.items or not window.is_from_start):

@@ -10,7 +10,7 @@ from console.errors import NotFound
 from console.forms import KeyField
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters, StoreLookup
-from conversations.stores.records import RecordPlace, a_list, a_record
+from conversations.stores.records import RecordPlace, list_place, record_place
 from conversations.stores.threads.keys import THREAD, ThreadKey, anchor_of, check, key_of
 from conversations.stores.threads.loading import find_message, load
 from conversations.stores.threads.queries import of_user
@@ -49,7 +49,7 @@ class ByOrganisation(StoreLookup):
         """Return the organisation's list. Reads nothing: organisations are known from the scope, not from the store."""
         organisation = self.cleaned_data["organisation"]
         check(organisation, staff)
-        return a_list("org", organisation)
+        return list_place("org", organisation)
 
 
 class ThreadsByUser(StoreLookup):
@@ -70,7 +70,7 @@ class ThreadsByUser(StoreLookup):
         page = of_user(organisation, tenant, user, staff)
         if not (page.items or page.next or page.notices):
             raise NotFound
-        return a_list("user", organisation, tenant, user)
+        return list_place("user", organisation, tenant, user)
 
 
 class ThreadLookup(StoreLookup):
@@ -120,7 +120,7 @@ class ByThread(ThreadLookup):
         """Return the thread, if any of its items exist."""
         key = self.named(staff)
         load((key.base, key.thread_id), staff, ListParameters())
-        return a_record(key.base, key.thread_id)
+        return record_place(key.base, key.thread_id)
 
 
 class ByMessage(ThreadLookup):
@@ -137,4 +137,4 @@ class ByMessage(ThreadLookup):
         """Return the message in its thread."""
         key = self.named(staff)
         message_id = self.cleaned_data["message"].removeprefix("MSG#").removeprefix("LLM#")
-        return a_record(key.base, key.thread_id, at=anchor_of(find_message(key, message_id, staff)))
+        return record_place(key.base, key.thread_id, at=anchor_of(find_message(key, message_id, staff)))

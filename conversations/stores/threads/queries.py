@@ -18,7 +18,7 @@ from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, rea
 from console.store.presence import any_item
 from console.trees import text_of
 from conversations.queries import ConversationFilters, created_ranges
-from conversations.stores.reading import Attempted, attempt, index_absent
+from conversations.stores.reading import Attempted, capture_errors, index_absent
 from conversations.stores.threads.keys import (
     END_OF_KEYS,
     THREAD,
@@ -183,11 +183,11 @@ def of_user(
 
     def read(source: PageSource[Thread], place: str | None) -> Callable[[], Read]:
         bound = replace(source, binding=binding)
-        return attempt(lambda: None if place is None else read_page(bound, staff.username, place), None)
+        return capture_errors(lambda: None if place is None else read_page(bound, staff.username, place), None)
 
     source = _own(organisation, base, staff, days)
     own, apart = parallel(
-        read(source, places[0]), read(_apart(organisation, base, tenant, user, staff, days), places[1])
+        read(source, places[0]), read(_other_keys(organisation, base, tenant, user, staff, days), places[1])
     )
     words: tuple[str, ...] = ()
     if own.is_denied and index_absent(TABLE, TIME_INDEX):
@@ -217,7 +217,7 @@ def _own(organisation: str, base: str, staff: Staff, days: Days) -> PageSource[T
     return replace(_source(organisation, staff, base, TIME_INDEX), keep=keep)
 
 
-def _apart(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
+def _other_keys(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
     """Return the source of a user's threads that `_own` does not list, from the organisation's index."""
 
     def keep(item: Thread) -> bool:

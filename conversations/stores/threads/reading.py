@@ -11,10 +11,10 @@ from console.permissions import Staff
 from console.redaction import excerpt, redact
 from console.trees import Fact, Node, clean, instant_fact, text_of, tree_of
 from conversations.companies import names_for
-from conversations.facts import protected, unknown_names
+from conversations.facts import redact_and_mask, unknown_names
 from conversations.reading import is_true
 from conversations.stores.reading import described, drift_in
-from conversations.stores.records import Cell, RecordLink, RecordRow, a_list, a_record
+from conversations.stores.records import Cell, RecordLink, RecordRow, list_place, record_place
 from conversations.stores.threads.keys import ThreadKey, instant_in
 from conversations.stores.threads.models import Thread
 from conversations.stores.threads.queries import key_of_thread, started
@@ -24,7 +24,7 @@ TITLE = 120
 UNTITLED = "Untitled thread"
 
 
-def called(organisation: str, staff: Staff) -> str:
+def organisation_name(organisation: str, staff: Staff) -> str:
     """Return an organisation's name from the registry of companies, which workers cache; else its id, redacted."""
     try:
         return names_for(staff).get(organisation) or redact(organisation)
@@ -34,7 +34,7 @@ def called(organisation: str, staff: Staff) -> str:
 
 def organisation_link(organisation: str, staff: Staff) -> RecordLink:
     """Return a link to the organisation's list, labelled with its name."""
-    return RecordLink(called(organisation, staff), a_list("org", organisation))
+    return RecordLink(organisation_name(organisation, staff), list_place("org", organisation))
 
 
 def row_of(item: Thread) -> RecordRow:
@@ -42,7 +42,7 @@ def row_of(item: Thread) -> RecordRow:
     key = key_of_thread(item)
     return RecordRow(
         name=excerpt(title_of(item), TITLE) or UNTITLED,
-        place=a_record(key.base, key.thread_id) if key.is_one else None,
+        place=record_place(key.base, key.thread_id) if key.is_one else None,
         cells=(
             Cell(redact(user_of(item, key)), mono=True),
             Cell(line(item.plain("origin"))),
@@ -126,4 +126,4 @@ def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -
 def unknown_of(item: Thread | None) -> Node | None:
     """Return attributes that are unknown or of another type, without credentials and personal data."""
     found = {} if item is None else item.unknown() | {name: item.plain(name) for name in item.drift}
-    return tree_of(protected(found)) if found else None
+    return tree_of(redact_and_mask(found)) if found else None

@@ -17,7 +17,7 @@ from console.store.calls import parallel
 from console.store.models import query
 from console.templatetags.components import dated
 from console.trees import text_of
-from conversations.stores.records import Cell, Listing, RecordRow, a_record
+from conversations.stores.records import Cell, Listing, RecordRow, record_place
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, ThreadKey, anchor_of, instant_of
 from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
@@ -148,7 +148,7 @@ def _row(given: _Given) -> RecordRow:
     verdict, tone = _TONES.get(given.verso, (feedback.verdict if feedback else "", "human" if given.verso else ""))
     return RecordRow(
         name=excerpt(comment_of(item).strip(), COMMENT) or "No comment",
-        place=a_record(key.base, key.thread_id, at=anchor_of(sort_key)),
+        place=record_place(key.base, key.thread_id, at=anchor_of(sort_key)),
         cells=(
             Cell(verdict, tone=tone),
             Cell(excerpt(title_of(given.thread), 80) or "Untitled thread"),

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from console import clock
-from console.caching import forget_everything
+from console.caching import invalidate_all
 from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
 from console.store import presence
@@ -94,7 +94,7 @@ class Command(ConsoleCommand):
     def _announce(self, url: str, *, as_json: bool, kept: Path | None) -> None:
         """Print where everything is, then start counting for Insight in the background."""
         settings.CONSOLE_URL = url
-        told = {
+        summary = {
             "url": url,
             "dynamodb_endpoint": settings.DYNAMODB_ENDPOINT,
             "sqs_endpoint": settings.SQS_ENDPOINT,
@@ -107,22 +107,25 @@ class Command(ConsoleCommand):
             "staff": sign_ins(),
             "tables": {key: table_name(key) for key in TABLES},
         }
-        sys.stdout.write(f"{json.dumps(told)}\n" if as_json else _text(told, kept))
+        sys.stdout.write(f"{json.dumps(summary)}\n" if as_json else _text(summary, kept))
         sys.stdout.flush()
         threading.Thread(target=_count, name="counting", daemon=True).start()
 
 
-def _text(told: dict[str, Any], kept: Path | None) -> str:
+def _text(summary: dict[str, Any], kept: Path | None) -> str:
     lines = [
         "",
-        f"  Conversation Console  {told['url']}",
-        f"  DynamoDB              {told['dynamodb_endpoint']} (region {told['region']}, any credentials)",
-        f"  SQS                   {told['sqs_endpoint']} (queues {', '.join(told['queues'])})",
-        f"  Provider              {told['provider']} (in place of Twilio and SendGrid)",
+        f"  Conversation Console  {summary['url']}",
+        f"  DynamoDB              {summary['dynamodb_endpoint']} (region {summary['region']}, any credentials)",
+        f"  SQS                   {summary['sqs_endpoint']} (queues {', '.join(summary['queues'])})",
+        f"  Provider              {summary['provider']} (in place of Twilio and SendGrid)",
         "",
         f"  Everyone’s password is {PASSWORD}. Each link signs you in:",
         "",
-        *(f"  {role:<11} {each['username']:<7} {told['url']}{link(role)}" for role, each in told["staff"].items()),
+        *(
+            f"  {role:<11} {each['username']:<7} {summary['url']}{link(role)}"
+            for role, each in summary["staff"].items()
+        ),
         "",
         f"  Ctrl-C stops the demo. Your changes are kept in {kept}."
         if kept
@@ -191,7 +194,7 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
         if read_health().is_reliable:
             break
     # Creating the demo's staff has cached results from before the index was filled.
-    forget_everything()
+    invalidate_all()
     create_tables()
     presence.forget()
     customers = Customers(wait=ended.wait, provider=provider)

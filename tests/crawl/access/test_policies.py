@@ -33,13 +33,14 @@ from console.store import presence, queues
 from console.store.calls import key_of, table_name
 from console.trail.recording import PLATFORM
 from conversations.attention.lateness import TIMER
-from conversations.attention.looking import look_again
+from conversations.attention.looking import process_conversation
 from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.stored import BY_RULE
 from conversations.indexer import entries
 from conversations.insight import budgets
 from conversations.insight.writing import note
+from conversations.notices import notices_for
 from conversations.notifications.deliveries import announce, send_test
 from conversations.notifications.destinations import DestinationKind, DestinationValues, add, find, types_for
 from conversations.notifications.notification import Notification, NotificationType
@@ -47,13 +48,12 @@ from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve
 from conversations.receiving.handling import handle
 from conversations.receiving.leaving import leave_to_ai
-from conversations.receiving.rows import approvals_of
+from conversations.receiving.rows import approvals_partition
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
 from conversations.sending import credentials
 from conversations.sending.outbox import enqueue as bring
-from conversations.telling import told_to
-from conversations.work import summer, walkers
+from conversations.work import insight_worker, walkers
 from demo.receiver import WebhookReceiver
 from tests import faults
 from tests.answers import body_of
@@ -118,14 +118,14 @@ def queue_actions(monkeypatch, answer: Callable[..., dict[str, Any]] = queues._c
 
 def fresh() -> None:
     presence.forget()
-    caching.forget_everything()
+    caching.invalidate_all()
 
 
 def decided_and_left(store, settings) -> None:
     """A first message approved and a reply left to the AI, which need queues: what DynamoDB is asked for."""
     settings.CHANNEL_QUEUE_URLS = {"whatsapp": "https://sqs.invalid/whatsapp"}
     settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
-    first = seal("first message", approvals_of(COMPANY), f"{HELD_AT}#to approve")
+    first = seal("first message", approvals_partition(COMPANY), f"{HELD_AT}#to approve")
     approve(first, ANA)
     put(store, auto_queue_reply_message=True)
     written = {"message_sid": "SM1", "from": CHANNEL, "body": "Where is it?", **KEY}
@@ -328,7 +328,7 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     plan_next(to_dynamodb(stored(store)), clock.now())
     # Asked for, and counted as two episodes, which are one by now.
     indexing.asks(store, ago(minutes=5))
-    entries.ensure(entries.request_in(to_dynamodb(stored(store)), ago(minutes=5)))
+    entries.save_request_once(entries.request_in(to_dynamodb(stored(store)), ago(minutes=5)))
     times = (ago(minutes=1), clock.to_iso(clock.now() + timedelta(days=8)))
     messages = [{"role": "user", "message_id": each, "content": "x", "timestamp": each} for each in times]
     store.update("CONVERSATIONS", KEY, messages=messages)
@@ -340,7 +340,7 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
         ring()
         put(store, conversation_status="processing", updated_at=ago(hours=1))
         plan_next(to_dynamodb(stored(store)), clock.now())
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
     left_open(store, gone=True)
     with store.calls() as settling:
         settle(CONVERSATION, actor=TIMER)
@@ -438,7 +438,7 @@ def test_reconcile_may_do_what_it_does_and_nothing_else(store):
     fresh()
     with store.calls() as told:
         call_command("reconcile", verbosity=0)
-    assert told_to("ben")
+    assert notices_for("ben")
     seen += [*named, *told]
     assert set(needed(seen)) - allowed(RECONCILE) == set(), "the policy lacks these"
     assert allowed(RECONCILE) - set(needed(seen)) == set(), "nothing needs these"
@@ -483,10 +483,10 @@ def test_insight_may_do_what_it_does_and_nothing_else(store, settings, monkeypat
         store.put("CONVERSATIONS", {**stored(store), "conversation_id": "later"})
         store.put("AUDIT", {"conversation_id": "later", **entry, "ts_action_id": f"{EARLIER}#2"})
         walk_over_everything()
-        summer().run(once=True)
+        insight_worker().run(once=True)
         # When facts of a day can no longer be on their way, its mark goes.
         later(monkeypatch, hours=1)
-        summer(now=lambda: clock.now()).run(once=True)
+        insight_worker(now=lambda: clock.now()).run(once=True)
     found = set(needed(seen))
     assert found - allowed(INSIGHT) == set(), "the policy lacks these"
     assert allowed(INSIGHT) - found == set(), "nothing needs these"

@@ -66,7 +66,7 @@ class Scene:
         for name in ("messages", "notices", settings.NOTICE_COOKIE_NAME):
             self.browser.client.cookies.pop(name, None)
         # Nor is anything remembered of it; and a use that is counted takes one write, not two soon after the last one.
-        caching.forget_everything()
+        caching.invalidate_all()
         drop(self.store, "CONSOLE", "THROTTLE#")
         with self.store.calls() as seen:
             if method == "GET":

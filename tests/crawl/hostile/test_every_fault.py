@@ -197,7 +197,7 @@ def test_no_failure_makes_a_page_break_or_lie(store, scenario, route):
     failures = []
     for turn, (person, url, fragment) in enumerate(asked):
         # What is cached for seconds is cached anew, and so still is when it comes to the failures.
-        caching.forget_everything()
+        caching.invalidate_all()
         person.ask(url, fragment=fragment)
         sound = person.ask(url, fragment=fragment)
         assert sound.status in (200, 204, 302) or route in OFF, (url, sound.body)

@@ -160,7 +160,7 @@ def test_connections_are_kept_open(endpoint):
 
 
 def test_a_connection_that_nobody_uses_ends_without_a_word(endpoint, monkeypatch, capfd):
-    monkeypatch.setattr("demo.embedded._Handler.timeout", 0.05)
+    monkeypatch.setattr("demo.embedded._RequestHandler.timeout", 0.05)
     address = urllib.parse.urlsplit(endpoint)
     with socket.create_connection((address.hostname, address.port), timeout=10) as silent:
         assert silent.recv(1) == b""

@@ -8,7 +8,7 @@ from console import clock
 from console.store import queues
 from conversations.attention.looking import TIMERS
 from conversations.background import WALKS, section
-from conversations.indexer.lease import LAMBDA, STREAM, note
+from conversations.indexer.lease import LAMBDA, STREAM, write_heartbeat
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.rows import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
@@ -30,14 +30,14 @@ def configured(settings, request):
 
 def all_well(**changes) -> None:
     now = clock.now()
-    note(QUEUE, beat_at=now, mode=QUEUE)
-    note(STAGE, beat_at=now, mode=STREAM, lag=0.2)
-    note(MESSAGE_SWEEP, beat_at=now, ran_at=now)
-    note(RECONCILE, beat_at=now, ran_at=now)
-    note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
-    note(NOTIFICATIONS, beat_at=now)
+    write_heartbeat(QUEUE, beat_at=now, mode=QUEUE)
+    write_heartbeat(STAGE, beat_at=now, mode=STREAM, lag=0.2)
+    write_heartbeat(MESSAGE_SWEEP, beat_at=now, ran_at=now)
+    write_heartbeat(RECONCILE, beat_at=now, ran_at=now)
+    write_heartbeat(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
+    write_heartbeat(NOTIFICATIONS, beat_at=now)
     for walk in WALKS:
-        note(walk, beat_at=now, ran_at=now)
+        write_heartbeat(walk, beat_at=now, ran_at=now)
 
 
 def facts() -> dict[str, str]:
@@ -72,8 +72,8 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
 def test_who_was_not_heard_of_is_named(store, queue):
     all_well()
     before = clock.now() - timedelta(minutes=12)
-    note(QUEUE, beat_at=before)
-    note(RECONCILE, ran_at=before - timedelta(hours=1))
+    write_heartbeat(QUEUE, beat_at=before)
+    write_heartbeat(RECONCILE, ran_at=before - timedelta(hours=1))
     found = section(clock.now())
     assert (found.state, found.tone) == ("stale", "bad")
     assert found.words == "Not running: the receiver of the hand-off queue, reconcile."
@@ -86,7 +86,7 @@ def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
     for _ in range(3):
         queues.send(queue, "{}")
     queues.client().receive_message(QueueUrl=queue, MaxNumberOfMessages=1)
-    note(QUEUE, received_at=clock.now(), waited=725.0)
+    write_heartbeat(QUEUE, received_at=clock.now(), waited=725.0)
     assert facts()["Hand-off queue"] == (
         "Its receiver runs. About 2 messages wait, and 1 is being handled. The last one received had waited 12 min."
     )
@@ -102,34 +102,34 @@ def test_a_queue_that_does_not_answer_costs_its_sentence_only(store, queue, sett
 def test_a_lambda_that_is_silent_is_not_stale(store, queue):
     all_well()
     before = clock.now() - timedelta(hours=3)
-    note(QUEUE, mode=LAMBDA, beat_at=before)
-    note(STAGE, mode=LAMBDA, beat_at=before)
+    write_heartbeat(QUEUE, mode=LAMBDA, beat_at=before)
+    write_heartbeat(STAGE, mode=LAMBDA, beat_at=before)
     assert section(clock.now()).state == "ready"
     assert facts()["Hand-off queue"].startswith("A Lambda receives; it last ran 3 h ago.")
 
 
 def test_the_stage_tables_lag_and_what_it_missed(store, queue):
     all_well()
-    note(STAGE, lag=200.0)
+    write_heartbeat(STAGE, lag=200.0)
     assert facts()["Stage table"] == "Its receiver runs and is 3 min behind."
     yesterday = clock.now() - timedelta(days=1)
-    note(STAGE, missed_at=yesterday)
+    write_heartbeat(STAGE, missed_at=yesterday)
     assert f"Messages before {yesterday:%Y-%m-%d %H:%M} UTC may be missing" in facts()["Stage table"]
-    note(STAGE, missed_at=yesterday - timedelta(days=7))
+    write_heartbeat(STAGE, missed_at=yesterday - timedelta(days=7))
     assert "missing" not in facts()["Stage table"]
 
 
 def test_timers_that_are_behind_are_told(store, queue):
     all_well()
-    note(TIMERS, looked_until=clock.now() - timedelta(minutes=4))
+    write_heartbeat(TIMERS, looked_until=clock.now() - timedelta(minutes=4))
     assert facts()["Timers"] == "Their worker runs and is 4 min behind."
-    note(TIMERS, beat_at=clock.now() - timedelta(minutes=9))
+    write_heartbeat(TIMERS, beat_at=clock.now() - timedelta(minutes=9))
     assert section(clock.now()).words == "Not running: the timers."
 
 
 def test_a_stage_table_without_a_stream_is_said(store, queue):
     all_well()
-    note(STAGE, mode="")
+    write_heartbeat(STAGE, mode="")
     assert facts()["Stage table"] == "The table or its stream is missing, so nothing is received from it."
     assert section(clock.now()).tone == "bad"
 
@@ -145,11 +145,11 @@ def test_a_message_that_is_late_is_told(store, queue):
 def test_what_is_not_configured_is_said_in_one_line(store, settings):
     settings.TABLE_NAMES, settings.CHANNEL_QUEUE_URLS = {}, {"sms": "https://sqs.example/1/q"}
     now = clock.now()
-    note(RECONCILE, beat_at=now, ran_at=now)
-    note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
-    note(NOTIFICATIONS, beat_at=now)
+    write_heartbeat(RECONCILE, beat_at=now, ran_at=now)
+    write_heartbeat(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
+    write_heartbeat(NOTIFICATIONS, beat_at=now)
     for walk in WALKS:
-        note(walk, beat_at=now, ran_at=now)
+        write_heartbeat(walk, beat_at=now, ran_at=now)
     assert facts() == {
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
@@ -187,14 +187,14 @@ def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
 
 
 def test_walks_that_are_silent_are_counted(store, queue):
-    note(WALKS[0], beat_at=clock.now())
+    write_heartbeat(WALKS[0], beat_at=clock.now())
     assert facts()["Insight of other stores"] == "3 of 4 show no sign of running."
 
 
 def test_it_says_whether_the_walks_have_read_everything_once(store, queue):
     all_well()
     now = clock.now()
-    note(WALKS[1], beat_at=now, ran_at=now - timedelta(hours=7))
+    write_heartbeat(WALKS[1], beat_at=now, ran_at=now - timedelta(hours=7))
     assert facts()["Insight of other stores"] == "They are running. Everything was last read 7 h ago."
-    note(WALKS[1], beat_at=now, ran_at="")
+    write_heartbeat(WALKS[1], beat_at=now, ran_at="")
     assert facts()["Insight of other stores"] == "They are running. Not everything has been read yet."

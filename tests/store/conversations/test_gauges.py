@@ -12,7 +12,7 @@ from conversations.attention.looking import TIMERS
 from conversations.background import WALKS
 from conversations.companies import register
 from conversations.handoff.stored import attention_in
-from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, note
+from conversations.indexer.lease import INDEXER, LAMBDA, STREAM, write_heartbeat
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.queue import counting
 from conversations.receiving.rows import TO_APPEND, TO_SEND, MessageRow
@@ -74,7 +74,7 @@ def test_where_not_all_rows_were_counted_it_is_said(companies, monkeypatch, most
         kinds = {"LOOKED_AT": waiting(5 + number), "HELD_COUNTED": held("amira", 5), "COUNTED": waiting(3, **attention)}
         companies.put("CONVERSATIONS", kinds[most] | {"conversation_id": f"c-{number}"})
     assert read(gauges.read_queue)["console_queue_incomplete",] == 0
-    caching.forget_everything()
+    caching.invalidate_all()
     monkeypatch.setattr(counting, most, 1)
     assert read(gauges.read_queue)["console_queue_incomplete",] == 1
 
@@ -82,17 +82,17 @@ def test_where_not_all_rows_were_counted_it_is_said(companies, monkeypatch, most
 def test_without_the_index_nothing_is_counted(store):
     register(COMPANY, COMPANY, "test", "2026-01-01T00:00:00Z")
     store.put_all("CONVERSATIONS", [waiting(5)])
-    caching.forget_everything()
+    caching.invalidate_all()
     assert read(gauges.read_queue) == {}
 
 
 def test_each_part_of_the_work_says_when_it_was_heard_of_and_how_far_it_is_behind(store, settings):
     settings.HANDOFF_QUEUE_URL = "https://sqs.example/1/q"
     now = clock.now()
-    note(INDEXER, beat_at=now, mode=STREAM, lag=2.5)
-    note(TIMERS, beat_at=now - timedelta(minutes=3), looked_until=now - timedelta(minutes=2))
-    note(QUEUE, beat_at=now, mode=LAMBDA)
-    note(RECONCILE, ran_at=now - timedelta(hours=1))
+    write_heartbeat(INDEXER, beat_at=now, mode=STREAM, lag=2.5)
+    write_heartbeat(TIMERS, beat_at=now - timedelta(minutes=3), looked_until=now - timedelta(minutes=2))
+    write_heartbeat(QUEUE, beat_at=now, mode=LAMBDA)
+    write_heartbeat(RECONCILE, ran_at=now - timedelta(hours=1))
     found = read(gauges.read_work)
     seen = {name[1]: value for name, value in found.items() if name[0] == gauges.LAST_SEEN.name}
     # A Lambda in the receiver's place, and what never ran, say nothing.
@@ -106,9 +106,9 @@ def test_each_part_of_the_work_says_when_it_was_heard_of_and_how_far_it_is_behin
 
 def test_what_a_schedule_runs_or_what_takes_long_may_be_silent_for_longer_as_the_system_page_says(store):
     now = clock.now()
-    note(NOTIFICATIONS, beat_at=now, scheduled=True)
-    note(INSIGHT, ran_at=now, scheduled=True)
-    note(RECONCILE, ran_at=now, took=60.0)
+    write_heartbeat(NOTIFICATIONS, beat_at=now, scheduled=True)
+    write_heartbeat(INSIGHT, ran_at=now, scheduled=True)
+    write_heartbeat(RECONCILE, ran_at=now, took=60.0)
     found = read(gauges.read_work)
     allowed = {name[1]: value for name, value in found.items() if name[0] == gauges.ALLOWED_SILENCE.name}
     assert allowed == {"notifier": 900, "insight": 900, "reconcile": 3 * 100 * 60}
@@ -119,9 +119,9 @@ def test_parts_are_called_as_in_the_log(store, settings):
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "conversations-stage-test"}
     now = clock.now()
     for name in (INDEXER, TIMERS, QUEUE, STAGE, SENDER, NOTIFICATIONS, *WALKS):
-        note(name, beat_at=now)
+        write_heartbeat(name, beat_at=now)
     for name in (MESSAGE_SWEEP, INSIGHT, RECONCILE):
-        note(name, ran_at=now)
+        write_heartbeat(name, ran_at=now)
     told = {name[1] for name in read(gauges.read_work) if name[0] == gauges.LAST_SEEN.name}
     assert told == {instrumentation.word(name.removeprefix("the ")) for name in all_parts()}
 

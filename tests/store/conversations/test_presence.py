@@ -8,7 +8,7 @@ import pytest
 from console import clock
 from console.permissions import Scope, Staff
 from conversations import presence
-from conversations.presence import Present, tell, token_for, words_of
+from conversations.presence import Present, describe_presence, report_presence, token_for
 from tests import faults
 from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import ANA, BEN, COMPANY, staff
@@ -17,14 +17,14 @@ REFERENCE, OTHER = "a-sealed-reference", "another-sealed-reference"
 
 
 def at(who, reference=REFERENCE, *, writes=False) -> list[Present]:
-    return tell(token_for(reference, COMPANY, who), who, writes=writes)
+    return report_presence(token_for(reference, COMPANY, who), who, writes=writes)
 
 
 def test_colleagues_see_who_reads_and_who_answers_never_themselves(store):
     assert at(ANA) == []
     assert at(BEN) == [Present("Ana", writes=False)]
     assert at(ANA, writes=True) == [Present("Ben", writes=False)]
-    assert words_of(at(BEN)) == "Ana is answering."
+    assert describe_presence(at(BEN)) == "Ana is answering."
     assert at(BEN, OTHER) == []
     assert at(staff("cem")) == [Present("Ana", writes=True), Present("Ben", writes=False)]
 
@@ -52,15 +52,15 @@ def test_it_costs_a_write_and_a_read_and_leaves_no_trail(store):
 @pytest.mark.parametrize("token", ["", "junk", lambda: token_for(REFERENCE, COMPANY, BEN)])
 def test_a_token_of_somebody_else_tells_nothing(store, token):
     at(BEN)
-    assert tell(token() if callable(token) else token, ANA, writes=False) == []
+    assert report_presence(token() if callable(token) else token, ANA, writes=False) == []
     assert {item["sk"] for item in store.all("CONSOLE")} == {"ben"}
 
 
 def test_a_token_of_a_company_that_is_no_longer_in_scope_tells_nothing(store):
     only = replace(ANA, scope=Scope.of([COMPANY]))
-    assert tell(token_for(REFERENCE, "another-company", only), only, writes=False) == []
+    assert report_presence(token_for(REFERENCE, "another-company", only), only, writes=False) == []
     assert store.all("CONSOLE") == []
-    tell(token_for(REFERENCE, COMPANY, only), only, writes=False)
+    report_presence(token_for(REFERENCE, COMPANY, only), only, writes=False)
     assert {item["sk"] for item in store.all("CONSOLE")} == {"ana"}
 
 
@@ -75,10 +75,10 @@ def test_a_failure_costs_the_line_and_not_the_poll(store, operation):
 
 def test_several_are_listed_in_a_sentence():
     people = [Present(name, writes=False) for name in ("Ana", "Ben", "Cem", "Dea", "Eli")]
-    assert words_of(people[:2]) == "Ana and Ben are reading this too."
-    assert words_of(people) == "Ana, Ben, Cem and 2 more are reading this too."
-    assert words_of([Present("Zoe", writes=True), *people[:1]]) == "Zoe is answering. Ana is reading this too."
-    assert words_of([]) == ""
+    assert describe_presence(people[:2]) == "Ana and Ben are reading this too."
+    assert describe_presence(people) == "Ana, Ben, Cem and 2 more are reading this too."
+    assert describe_presence([Present("Zoe", writes=True), *people[:1]]) == "Zoe is answering. Ana is reading this too."
+    assert describe_presence([]) == ""
 
 
 def test_an_item_of_any_junk_is_nobody(store):

@@ -9,7 +9,15 @@ from console.errors import NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.schema.definition import create_table_request
 from console.store import presence
-from conversations.queries import ConversationFilters, load_row, of_company, of_recipient, of_reply, read_list, step
+from conversations.queries import (
+    ConversationFilters,
+    load_row,
+    neighbour_of,
+    of_company,
+    of_recipient,
+    of_reply,
+    read_list,
+)
 from conversations.reading import reference_of
 from tests.items import conversation, put_conversation
 from tests.tables import create_without_some_indexes
@@ -270,7 +278,7 @@ def test_without_a_local_index_the_recipients_partition_is_filtered_and_it_is_sa
         assert statuses(page) == ["failed"]
         assert "is missing in this environment" in page.notice
     item = load_row(page.rows[0].reference, AGENT)
-    assert step(of_recipient(TEL, ConversationFilters(status="failed"), AGENT), item, back=False) is None
+    assert neighbour_of(of_recipient(TEL, ConversationFilters(status="failed"), AGENT), item, back=False) is None
 
 
 def test_without_the_index_that_a_list_needs_it_says_which(without_indexes):
@@ -285,10 +293,10 @@ def test_stepping_takes_one_small_query(store):
     first, second, third = read(listed).rows
     item = load_row(second.reference, AGENT)
     with store.calls() as seen:
-        assert step(listed, item, back=False) == third
-        assert step(listed, item, back=True) == first
+        assert neighbour_of(listed, item, back=False) == third
+        assert neighbour_of(listed, item, back=True) == first
     assert [(call.operation, call.request["Limit"]) for call in seen] == [("Query", 1)] * 2
-    assert step(listed, load_row(third.reference, AGENT), back=False) is None
+    assert neighbour_of(listed, load_row(third.reference, AGENT), back=False) is None
 
 
 def test_stepping_keeps_to_filters_and_scope(store):
@@ -297,10 +305,10 @@ def test_stepping_keeps_to_filters_and_scope(store):
     put_conversation(store, company_id=OTHER, conversation_status="a")
     listed = of_recipient(TEL, ConversationFilters(status="a"), AGENT)
     first, last = read(listed).rows
-    assert step(listed, load_row(first.reference, AGENT), back=False) == last
-    assert step(listed, load_row(last.reference, AGENT), back=False) is None
+    assert neighbour_of(listed, load_row(first.reference, AGENT), back=False) == last
+    assert neighbour_of(listed, load_row(last.reference, AGENT), back=False) is None
     other = load_row(read(of_company(COMPANY, ConversationFilters(status="b"), AGENT)).rows[0].reference, AGENT)
-    assert step(listed, other, back=False) is None
+    assert neighbour_of(listed, other, back=False) is None
 
 
 def test_loading_a_row_refuses_what_is_out_of_scope_gone_or_absent(store):

@@ -229,7 +229,7 @@ def test_beside_a_row_also_from_one_that_was_taken_meanwhile(queue):
     first, second, third = (entry.item for entry in tab().entries)
 
     def beside(item, *, back=False):
-        found = reading.beside(WAITING, [COMPANY, OTHER], ME, NOTHING, item, back=back)
+        found = reading.neighbour_in_tab(WAITING, [COMPANY, OTHER], ME, NOTHING, item, back=back)
         return found.summary.short_id if found else None
 
     assert [beside(first), beside(second), beside(third)] == ["b", "c", None]
@@ -299,7 +299,7 @@ ITEMS = st.lists(
 def test_every_tab_lists_what_looking_through_everything_finds(queue, items, size):
     """The oracle is the read that needs no index."""
     queue.empty()
-    caching.forget_everything()
+    caching.invalidate_all()
     filled(queue)
     for number, (flag, agent, minutes, company, expired) in enumerate(items):
         values = {"request_id": f"r{number}", "hand_off_to_human": flag}

@@ -235,7 +235,7 @@ def test_a_silent_indexer_is_said(queue):
     assert "was not heard of" not in client.get(QUEUE).content.decode()
     ago = clock.to_iso(clock.now() - timedelta(minutes=12))
     queue.update("CONSOLE", {"pk": "INDEXER", "sk": "LEASE"}, beat_at=ago, last_sweep_at=ago)
-    caching.forget_everything()
+    caching.invalidate_all()
     assert "No sign of the queue&#x27;s indexer for 12 min" in client.get(QUEUE).content.decode()
 
 

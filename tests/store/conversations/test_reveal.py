@@ -11,7 +11,7 @@ from console.audit.access_log.reading import looks_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
-from conversations.replying import answer_of, revealed
+from conversations.replying import answer_of, reveal_recipient
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation, put_conversation
@@ -119,7 +119,7 @@ def test_the_holder_is_told_how_to_answer(store):
     ],
 )
 def test_links_open_the_channel_and_nothing_else(overrides, urls):
-    assert [link.url for link in revealed(loaded(**overrides)).links] == urls
+    assert [link.url for link in reveal_recipient(loaded(**overrides)).links] == urls
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from console.store.calls import budget
 from conversations import groups
 from conversations.handoff import HandOffAction, intent_for, perform
 from conversations.models import Conversation
+from conversations.notices import dismiss_notices, notices_for
 from conversations.queue import counting, selection
 from conversations.reading import hand_off_of
-from conversations.telling import put_away, told_to
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
@@ -316,7 +316,7 @@ def team(store):
     """A lead, and colleagues: of one company, of both, of the other."""
     for username, scope in (("ben", [COMPANY]), ("both", [COMPANY, OTHER_COMPANY]), ("far", [OTHER_COMPANY])):
         member(username, scope=scope)
-    caching.forget_everything()
+    caching.invalidate_all()
     return signed_in(member("lea.lead", "admin", [COMPANY, OTHER_COMPANY]))
 
 
@@ -341,11 +341,11 @@ def test_a_colleague_gets_all_that_is_selected_and_is_told_once(store, team):
     assert sorted(stored(store, key)["hand_off_agent"] for key in keys) == ["ben", "ben", "tom"]
     reasons = [json.loads(each["action_payload_redacted"])["reason"] for each in entries(store, "assign")]
     assert reasons == ["holidays", "holidays"]
-    [told] = told_to("ben")
+    [told] = notices_for("ben")
     assert told.words == "Lea Lead gave you 2 conversations: holidays"
     assert told.url == "/queue/?tab=mine"
     html(give(team, chosen[:2], "colleague:ben"))
-    assert len(told_to("ben")) == 1
+    assert len(notices_for("ben")) == 1
     assert len(entries(store, "assign")) == 2
 
 
@@ -355,9 +355,9 @@ def test_what_was_given_by_the_form_sent_again_is_told_as_one_sum(store, team, m
     with monkeypatch.context() as patched:
         patched.setattr(selection, "_has_time", lambda: False)
         html(give(team, chosen, "colleague:ben"))
-    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you this conversation: holidays"]
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you this conversation: holidays"]
     html(give(team, chosen, "colleague:ben"))
-    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you 2 conversations: holidays"]
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you 2 conversations: holidays"]
 
 
 def test_one_that_the_holder_handed_back_meanwhile_is_told_and_not_given(store, team):
@@ -367,7 +367,7 @@ def test_one_that_the_holder_handed_back_meanwhile_is_told_and_not_given(store, 
     text = html(give(team, chosen, "colleague:ben"))
     assert "Assigned 1 conversation." in text
     assert "1 not done. ***-***-2000: tom released it first" in text
-    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you this conversation: holidays"]
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you this conversation: holidays"]
 
 
 def test_offered_are_those_who_answer_for_all_of_the_companies(store, team):
@@ -400,11 +400,11 @@ def test_a_group_waits_for_its_members_who_are_told_once(store, team):
     assert "Handed over 2 conversations. They wait for the group" in html(give(team, chosen, f"group:{group.id}"))
     assert {stored(store, key)["hand_off_group"] for key in keys} == {group.id}
     for username in ("ben", "both"):
-        [told] = told_to(username)
+        [told] = notices_for(username)
         assert told.words == "Lea Lead handed 2 conversations over to Second line: holidays"
         assert told.url == f"/queue/?tab=waiting&group={group.id}"
-    put_away("ben", [told.id])
-    assert told_to("ben") == []
+    dismiss_notices("ben", [told.id])
+    assert notices_for("ben") == []
 
 
 def test_a_colleague_who_cannot_be_told_has_them_all_the_same(store, team):
@@ -429,6 +429,6 @@ def test_an_agent_gives_what_is_theirs_but_not_what_colleagues_hold(store, team)
 
 def test_where_nobody_else_answers_the_page_says_so(store):
     put(store, held(ME))
-    caching.forget_everything()
+    caching.invalidate_all()
     client = signed_in(member())
     assert "There is nobody to give them to." in html(client.post(GIVE, {"selected": tokens(client, "mine")}))

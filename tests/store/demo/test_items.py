@@ -538,7 +538,7 @@ def test_idempotency_records_have_the_required_attributes(tables):
         "safe_mode", "automation_enabled", "payload_bytes",
     }  # fmt: skip
     digests = {"payload_sha256", "payload_hash"}
-    of_console = {"ts_action_id", "attempts", "reference", "during_status", "during_reason", "nobody_to_tell"}
+    of_console = {"ts_action_id", "attempts", "reference", "during_status", "during_reason", "concerns_others"}
     kinds = Counter()
     for record in tables["IDEMPOTENCY"]:
         assert required <= set(record)

@@ -38,7 +38,7 @@ def seal_again(capsys) -> list[str]:
 
 def change_key(settings, old: str) -> None:
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [old]
-    caching.forget_everything()
+    caching.invalidate_all()
 
 
 def test_nothing_stored_needs_the_key_before(store, settings, old, capsys):
@@ -51,7 +51,7 @@ def test_nothing_stored_needs_the_key_before(store, settings, old, capsys):
         "Key of Insight: 1 sealed again",
     ]
     settings.SECRET_KEY_FALLBACKS = []
-    caching.forget_everything()
+    caching.invalidate_all()
     assert seal_again(capsys) == [
         "Second factors: 2 current",
         "Webhook secrets: 2 current",

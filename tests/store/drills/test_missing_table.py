@@ -37,7 +37,7 @@ def scenario(store) -> Scenario:
 
 def take_away(settings, key: str) -> None:
     settings.TABLE_NAMES = {**settings.TABLE_NAMES, key: "not-there-test"}
-    caching.forget_everything()
+    caching.invalidate_all()
     presence.forget()
 
 

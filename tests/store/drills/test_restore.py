@@ -38,7 +38,7 @@ class Backup:
         # It has its indexes, and neither TTL, stream, recovery nor protection.
         self.store.client.create_table(**create_table_request(key))
         self.store.put_all(key, self.kept[key])
-        caching.forget_everything()
+        caching.invalidate_all()
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_what_a_decision_rests_on_is_read_strongly_consistent(store, act):
     ids=["no guard", "its own", "in use", "of another, unused"],
 )
 def test_a_guard_is_left_over_where_another_tenant_s_mapping_is_gone(seen, expected):
-    assert channels.left_over(seen, "outlocks") is expected
+    assert channels.is_stale_guard(seen, "outlocks") is expected
 
 
 # --- Claiming --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from console.errors import Forbidden, Invalid, NotFound
 from tenants import users
 from tenants.models import TenantUser
-from tenants.reading import seen_of
+from tenants.reading import form_digest
 from tenants.users import NotUnique, UserChanged, UserValues
 from tests.support.tenants.items import user
 from tests.support.tenants.kit import AUDITOR, OLGA, kill_at_each_call, of, onboarding, put_tenants, trail
@@ -19,7 +19,7 @@ MARA = UserValues("mara", "mara@outlocks.example", "Mara Lindgren", "member", ((
 
 
 def seen(user_id: str = "admin") -> str:
-    return seen_of(TenantUser.get("TENANT#outlocks", f"USER#{user_id}", consistent_read=True))
+    return form_digest(TenantUser.get("TENANT#outlocks", f"USER#{user_id}", consistent_read=True))
 
 
 def changed(user_id: str = "admin", **values: Any) -> UserValues:

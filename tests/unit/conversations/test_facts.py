@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.redaction.credentials import is_credential_key, mask_credentials
 from console.schema.tables import TABLES
-from conversations.facts import facts_of, protected
+from conversations.facts import facts_of, redact_and_mask
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from tests.dynamodb import to_dynamodb
@@ -201,7 +201,7 @@ def test_a_credential_is_never_shown_in_full_wherever_it_is(outside, key, inside
         ai_config=config, channel_config=json.dumps(config), project_data=config, unknown_thing=config
     )
     assert secret not in words_of(facts_of(item, stored))
-    assert secret not in json.dumps(protected({"ai_config": config}), default=str)
+    assert secret not in json.dumps(redact_and_mask({"ai_config": config}), default=str)
 
 
 @given(SECRETS)

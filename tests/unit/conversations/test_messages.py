@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from console.permissions import Role, Scope, Staff
 from conversations.messages import StoredMessages
 from conversations.records import Message, Speaker
-from conversations.transcript import Story, transcript
+from conversations.transcript import HandOffHistory, transcript
 from tests.dynamodb import to_dynamodb
 
 AGENT = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
@@ -46,7 +46,7 @@ def only(entry, *, raw=True) -> Message:
 
 
 def rendered(messages: StoredMessages, staff=AGENT) -> str:
-    shown = transcript(messages, Story(), staff)
+    shown = transcript(messages, HandOffHistory(), staff)
     return render_to_string("conversations/_transcript.html", {"transcript": shown, "reference": "ref", "staff": staff})
 
 

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from conversations.models import Conversation
 from conversations.replying import (
-    LONGEST,
-    OF_THE_CUSTOMER,
+    CUSTOMER_OBSTACLES,
+    MAX_CHARACTERS,
     WINDOW,
     Obstacle,
     ReplyDraft,
     ReplyFacts,
     check_reply,
+    explain_obstacle,
     length_of,
-    words_of,
 )
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
@@ -50,7 +50,7 @@ def facts(heard_at: datetime | None = NOW, **overrides) -> ReplyFacts:
 
 
 def of_the_customer(about: ReplyFacts, now: datetime = NOW) -> tuple[Obstacle, ...]:
-    return tuple(each for each in check_reply(about, now).obstacles if each in OF_THE_CUSTOMER)
+    return tuple(each for each in check_reply(about, now).obstacles if each in CUSTOMER_OBSTACLES)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_each_obstacle_has_its_one_cause(about, now, draft):
         nobody = draft.is_accepted and not about.holder
         causes[Obstacle.HOLDER] = about.holder != draft.author and not nobody
         causes[Obstacle.EMPTY] = not draft.text.strip()
-        causes[Obstacle.LENGTH] = length_of(draft.text) > LONGEST.get(about.channel, 0)
+        causes[Obstacle.LENGTH] = length_of(draft.text) > MAX_CHARACTERS.get(about.channel, 0)
     assert {each for each, stands in causes.items() if stands} == set(check.obstacles)
     assert check.until is None or about.channel == "whatsapp"
 
@@ -182,7 +182,7 @@ def test_lengths_are_those_of_browsers(text):
 @pytest.mark.parametrize("obstacle", Obstacle)
 @pytest.mark.parametrize("channel", ["WhatsApp", "SMS", "email", ""])
 def test_every_obstacle_is_said_in_a_sentence(obstacle, channel):
-    words = words_of(obstacle, channel)
+    words = explain_obstacle(obstacle, channel)
     assert words[0].isupper()
     assert words.endswith(".")
     assert "  " not in words

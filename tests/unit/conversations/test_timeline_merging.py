@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
-from conversations.timeline.sources import AT_LAST, AT_ONCE, Dated, held_whole, with_neighbours
+from conversations.timeline.sources import NEWEST, OLDEST, Dated, stream_of_list, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 NAMES = ("one", "two", "three")
@@ -17,7 +17,7 @@ stores = st.tuples(entries, entries, entries)
 
 
 def instant(minutes: int | None) -> datetime:
-    return AT_ONCE if minutes is None else START + timedelta(minutes=minutes)
+    return NEWEST if minutes is None else START + timedelta(minutes=minutes)
 
 
 def stored_of(drawn) -> dict[str, list[tuple[datetime, str | None]]]:
@@ -75,7 +75,7 @@ def test_what_has_a_time_is_in_one_order_over_all_pages(drawn, size, limit):
     stored = stored_of(drawn)
     order_of = {item: order for rows in stored.values() for order, item in rows}
     told = [order_of[item] for page in pages(stored, size, limit) for item, _ in page.items]
-    timed = [order for order in told if order != AT_ONCE]
+    timed = [order for order in told if order != NEWEST]
     assert timed == sorted(timed, reverse=True)
 
 
@@ -102,7 +102,7 @@ def test_a_list_at_hand_is_read_on_from_any_place(minutes, size):
     items = {Dated(instant(each), number): number for number, each in enumerate(minutes)}
     told, start = [], BEGINNING
     while start is not END:
-        source = held_whole("whole", start, items, size)
+        source = stream_of_list("whole", start, items, size)
         told += [candidate.item for candidate in source.waiting]
         start = source.end
     assert told == [items[dated] for dated in sorted(items, reverse=True)]
@@ -111,7 +111,7 @@ def test_a_list_at_hand_is_read_on_from_any_place(minutes, size):
 def test_what_has_no_time_stands_with_its_neighbours():
     one, two = START, START + timedelta(minutes=1)
     assert [each.order for each in with_neighbours([None, one, None, two])] == [one, one, one, two]
-    assert [each.order for each in with_neighbours([None, None])] == [AT_LAST, AT_LAST]
+    assert [each.order for each in with_neighbours([None, None])] == [OLDEST, OLDEST]
 
 
 def test_a_place_that_is_none_begins_anew():

@@ -12,7 +12,7 @@ from console import clock
 from console.audit.records import HandOffEntry
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message
-from conversations.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, Story, story_of, transcript
+from conversations.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, HandOffHistory, story_of, transcript
 from tests.unit.conversations.test_messages import AGENT
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -49,14 +49,14 @@ def entry(action: str, at: datetime, actor: str = "tom.becker", outcome: str = "
 
 
 def test_the_latest_hundred_come_first_and_the_rest_is_counted():
-    shown = transcript(many(250), Story(), AGENT)
+    shown = transcript(many(250), HandOffHistory(), AGENT)
     assert (shown.first_number, shown.last_number, shown.earlier, shown.later) == (151, 250, 150, 0)
 
 
 def test_earlier_windows_lead_to_the_beginning_without_gap_or_overlap():
     stored, numbers, before = many(250), [], None
     while True:
-        shown = transcript(stored, Story(), AGENT, before=before)
+        shown = transcript(stored, HandOffHistory(), AGENT, before=before)
         numbers = [item.number for item in shown.items if isinstance(item, Message)] + numbers
         if not shown.earlier:
             break
@@ -66,18 +66,18 @@ def test_earlier_windows_lead_to_the_beginning_without_gap_or_overlap():
 
 def test_a_permalink_opens_the_window_that_holds_its_message():
     stored = many(500)
-    shown = transcript(stored, Story(), AGENT, around=stored.anchor(200))
+    shown = transcript(stored, HandOffHistory(), AGENT, around=stored.anchor(200))
     assert shown.first_number <= 200 <= shown.last_number
     assert shown.last_number - shown.first_number + 1 == WINDOW
 
 
 @pytest.mark.parametrize("query", [{"before": 0}, {"before": 1}, {"before": 900}, {"around": "nothing"}])
 def test_a_place_that_is_not_there_is_the_latest_window(query):
-    assert transcript(many(120), Story(), AGENT, **query).last_number == 120
+    assert transcript(many(120), HandOffHistory(), AGENT, **query).last_number == 120
 
 
 def test_no_messages_are_an_empty_window():
-    shown = transcript(StoredMessages(), Story(), AGENT)
+    shown = transcript(StoredMessages(), HandOffHistory(), AGENT)
     assert (shown.items, shown.total, shown.earlier, shown.later) == ((), 0, 0, 0)
 
 
@@ -85,7 +85,7 @@ def test_ten_thousand_messages_are_not_all_read(monkeypatch):
     stored, read = many(10_000), []
     original = StoredMessages.entry
     monkeypatch.setattr(StoredMessages, "entry", lambda self, number: read.append(number) or original(self, number))
-    shown = transcript(stored, Story(), AGENT)
+    shown = transcript(stored, HandOffHistory(), AGENT)
     assert shown.total == 10_000
     assert sorted(read) == list(range(9_901, 10_001))
 
@@ -100,7 +100,7 @@ def same_year(monkeypatch):
 
 
 def test_a_new_day_and_a_long_silence_have_a_marker(same_year):
-    shown = transcript(messages(minutes(0), minutes(10), minutes(10 + 17 * 60 + 4)), Story(), AGENT)
+    shown = transcript(messages(minutes(0), minutes(10), minutes(10 + 17 * 60 + 4)), HandOffHistory(), AGENT)
     assert outline(shown) == [
         "day: Monday 2 March", "m1", "m2", "gap: 17 h without a message", "day: Tuesday 3 March", "m3",
     ]  # fmt: skip
@@ -109,23 +109,27 @@ def test_a_new_day_and_a_long_silence_have_a_marker(same_year):
 def test_days_are_those_of_the_readers_zone(same_year):
     late = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
     stored = messages(late, late + timedelta(hours=1))
-    in_utc = transcript(stored, Story(), AGENT)
-    in_karachi = transcript(stored, Story(), replace(AGENT, time_zone="Asia/Karachi"))
+    in_utc = transcript(stored, HandOffHistory(), AGENT)
+    in_karachi = transcript(stored, HandOffHistory(), replace(AGENT, time_zone="Asia/Karachi"))
     assert outline(in_utc) == ["day: Monday 2 March", "m1", "day: Tuesday 3 March", "m2"]
     assert outline(in_karachi) == ["day: Tuesday 3 March", "m1", "m2"]
 
 
 def test_the_first_day_of_an_earlier_window_is_not_told_twice(same_year):
     stored = many(150)
-    assert outline(transcript(stored, Story(), AGENT))[0] == "m51"
-    assert outline(transcript(stored, Story(), AGENT, before=51))[0] == "day: Monday 2 March"
+    assert outline(transcript(stored, HandOffHistory(), AGENT))[0] == "m51"
+    assert outline(transcript(stored, HandOffHistory(), AGENT, before=51))[0] == "day: Monday 2 March"
 
 
 def test_messages_without_a_time_stay_where_they_are():
     stored = StoredMessages(
         [{"role": "user", "text": "a"}, *messages(minutes(1)).entries, {"role": "user", "text": "b"}]
     )
-    assert [item.number for item in transcript(stored, Story(), AGENT).items if isinstance(item, Message)] == [1, 2, 3]
+    assert [item.number for item in transcript(stored, HandOffHistory(), AGENT).items if isinstance(item, Message)] == [
+        1,
+        2,
+        3,
+    ]
 
 
 # --- Hand-offs ----------------------------------------------------------------------------------------------------
@@ -163,7 +167,7 @@ def test_each_event_is_in_exactly_one_window():
     )
     texts, before = [], None
     while True:
-        shown = transcript(stored, Story(events), AGENT, before=before)
+        shown = transcript(stored, HandOffHistory(events), AGENT, before=before)
         texts = [item.text for item in shown.items if isinstance(item, Marker) and item.kind == "event"] + texts
         if not shown.earlier:
             break
@@ -248,7 +252,7 @@ def test_where_the_platform_ended_a_hand_off_unnoted_nothing_is_said_of_what_cam
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from([AI, WAITING, HELD])), max_size=8), st.integers(0, 60))
 def test_a_mark_agrees_with_who_had_it_at_that_instant(changes, at):
     events = tuple(HandOffChange(minutes(m), state, "") for m, state in sorted(changes, key=lambda change: change[0]))
-    during = Story(events).during(minutes(at))
+    during = HandOffHistory(events).during(minutes(at))
     before = [event for event in events if event.at < minutes(at)]
     earlier = [event.state for event in before]
     if during:

@@ -10,7 +10,7 @@ from django.test import RequestFactory
 from django.views.debug import get_exception_reporter_class
 
 from console.error_pages import RedactingReporter
-from console.logs import AFewAMinute, RedactingFormatter
+from console.logs import RateLimitFilter, RedactingFormatter
 
 SECRETS = ("+447123454821", "447123454821", "jo.bloggs@example.com", "919177", "RX423739414214", "Ottilie")
 TEXT = "call +447123454821 or jo.bloggs@example.com about order 919177, parcel RX423739414214"
@@ -116,7 +116,7 @@ def test_malformed_requests_are_logged_a_few_a_minute_without_tracebacks(setting
             assert client.get("/", headers={"host": f"evil{number}.example"}).status_code == 400
         written = capsys.readouterr().err
         lines = [line for line in written.splitlines() if "django.security" in line]
-        assert len(lines) == AFewAMinute.LINES
+        assert len(lines) == RateLimitFilter.LINES
         assert " WARNING django.security.DisallowedHost" in lines[0]
         assert "Traceback" not in written
         assert "evil0.example" in lines[0]
@@ -131,7 +131,7 @@ def test_malformed_requests_are_logged_a_few_a_minute_without_tracebacks(setting
 
 def test_a_malformed_request_cannot_forge_a_line():
     record = logging.LogRecord("django.security.X", logging.ERROR, __file__, 1, f"a\nINFO b {TEXT}", (), failure())
-    assert AFewAMinute().filter(record)
+    assert RateLimitFilter().filter(record)
     shown = RedactingFormatter(FORMAT).format(record)
     assert len(shown.splitlines()) == 1
     assert "Traceback" not in shown

@@ -17,7 +17,7 @@ from conversations.attention.looking import Timers
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform, settle
 from conversations.handoff.actions import GIVES, intent_for
-from conversations.handoff.service import id_for
+from conversations.handoff.service import derive_action_id
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
@@ -110,7 +110,7 @@ class World:
         self.store.put("CONSOLE", {"pk": pk, "sk": f"{levels.PROJECT}p-night", "version": 1, **project})
         group = {"pk": f"GROUPS#{COMPANY}", "sk": GROUP, "name": "Second line", "members": list(MEMBERS), "version": 1}
         self.store.put("CONSOLE", group)
-        caching.forget_everything()
+        caching.invalidate_all()
 
     def _begin(self, seed: int, number: int, both: tuple[Targets, Targets], hours: int) -> History:
         named = f"{seed:03}{number:04}"
@@ -266,7 +266,7 @@ class World:
             assert self._is_pending(each), self.story(each)
             return False
         intent = intent_for(action, item, hand_off_of(item))
-        action_id = id_for(intent.action_id, to) if action in GIVES else intent.action_id
+        action_id = derive_action_id(intent.action_id, to) if action in GIVES else intent.action_id
         bears = item.hand_off_attention or ""
         with suppress(Killed), self._killed():
             perform(intent, who, reason="because", to=to)

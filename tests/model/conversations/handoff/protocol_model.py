@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.test import override_settings
 
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of
-from conversations.handoff.stored import BEFORE, OFF, SWITCH, is_for_people, routing_change
+from conversations.handoff.stored import OFF, ROUTING_BEFORE, SWITCH, is_for_people, routing_change
 
 
 @dataclass(frozen=True)
@@ -370,7 +370,7 @@ class Model:
 def _stored(switch: str, before: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
     value = {ON: {"BOOL": True}, NO: {"BOOL": False}}
     stored = {SWITCH: value[switch]} if switch else {}
-    return stored | ({} if before is None else {BEFORE: {"L": [value[each] for each in before]}})
+    return stored | ({} if before is None else {ROUTING_BEFORE: {"L": [value[each] for each in before]}})
 
 
 @cache
@@ -387,7 +387,7 @@ def _rerouted(
     values, removed = routing_change(_stored(*read), for_people=for_people)
     after = {name: value for name, value in (_stored(switch, before) | values).items() if name not in removed}
     words = {True: ON, False: NO}
-    stood = after.get(BEFORE)
+    stood = after.get(ROUTING_BEFORE)
     return (
         words[after[SWITCH]["BOOL"]] if SWITCH in after else ABSENT,
         None if stood is None else tuple(words[each["BOOL"]] for each in stood["L"]),

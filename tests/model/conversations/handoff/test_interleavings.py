@@ -17,11 +17,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from console import clock
 from console.errors import ConsoleError, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role
-from conversations.attention.lateness import give_back
+from conversations.attention.lateness import release_if_silent
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff import HandOffAction, LostRace, allowed_actions, perform, settle
 from conversations.handoff.actions import GIVES
-from conversations.handoff.service import id_for
+from conversations.handoff.service import derive_action_id
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from tests import faults
@@ -121,7 +121,7 @@ def receiver_of(intent):
 
 def id_of(intent):
     """The id under which an intent is carried out."""
-    return id_for(intent.action_id, receiver_of(intent)) if intent.action in GIVES else intent.action_id
+    return derive_action_id(intent.action_id, receiver_of(intent)) if intent.action in GIVES else intent.action_id
 
 
 class HandOffs(RuleBasedStateMachine):
@@ -252,7 +252,7 @@ class HandOffs(RuleBasedStateMachine):
                 getattr(self.platform, write)(number)
 
         with faults.before("", between, nth=nth), suppress(StoreUnavailable, Invalid):
-            give_back(to_dynamodb(item), levels, clock.now() + timedelta(minutes=1))
+            release_if_silent(to_dynamodb(item), levels, clock.now() + timedelta(minutes=1))
         self.observe()
 
     @precondition(lambda self: self.late)

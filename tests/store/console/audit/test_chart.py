@@ -12,7 +12,7 @@ from console.audit import chart as counting
 from console.audit.chart import DAYS_SHOWN, chart_of, counted
 from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.plan import Review
-from console.audit.review.reading import Gathered
+from console.audit.review.reading import GatheredEntries
 from console.charts import ChartRow
 from console.clock import to_iso
 from console.trail.models import AuditEntry
@@ -32,7 +32,7 @@ def entries(*items: dict) -> tuple[AuditEntry, ...]:
 
 
 def days_of(found, review: Review | None = None, zone: ZoneInfo = LONDON, *, is_all: bool = True):
-    return counted(Gathered(found, is_all), review or Review(), zone, NOW)
+    return counted(GatheredEntries(found, is_all), review or Review(), zone, NOW)
 
 
 # --- Counting -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from console.audit.queries import trail_page
 from console.audit.review import plan, reading
-from console.audit.review.plan import NOBODY, Review, known_actions
+from console.audit.review.plan import NO_ACTOR_FILTER, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
 from console.errors import Forbidden, NotFound, StoreUnavailable
@@ -137,7 +137,7 @@ def test_actor_is_read_from_the_index_of_actors_whatever_they_did(store):
 
 def test_entries_that_name_nobody_are_the_middleware_s(store):
     store.put_all("AUDIT", [entry(1), entry(2, actor="platform"), ours(3, Action.HAND_OFF_TAKE)])
-    assert walk(Review(actor=NOBODY)) == ["1"]
+    assert walk(Review(actor=NO_ACTOR_FILTER)) == ["1"]
 
 
 def test_company_is_found_where_entries_name_it_and_where_only_the_conversation_does(store, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from console import clock
 from console.audit.queries import has_record_index
-from console.audit.state import NOTHING, panel_beside, panel_of, read_state
+from console.audit.state import NOTHING, panel_of, read_panel, read_state
 from console.trail.models import ConversationState
 from console.trees import per_cent, share_of
 from tests import faults
@@ -184,9 +184,9 @@ def test_what_cannot_be_read_is_one_line(bare_store):
 def test_trails_that_are_of_no_conversation_have_no_state(store):
     with store.calls() as seen:
         for trail in ("SYSTEM", "STAFF#tom", "TENANT#t1", "THREAD#x"):
-            assert panel_beside(trail, NOW, ()) is None
+            assert read_panel(trail, NOW, ()) is None
     assert not seen
     assert has_record_index()
     with store.calls() as seen:
-        assert panel_beside("c1", NOW, ()).notice == NOTHING
+        assert read_panel("c1", NOW, ()).notice == NOTHING
     assert sorted(call.operation for call in seen) == ["GetItem", "Query"]

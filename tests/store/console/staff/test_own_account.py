@@ -223,9 +223,9 @@ def test_key_can_be_shown_again_and_is_good_for_a_quarter_of_an_hour(store, pers
     later(minutes=14, seconds=59)
     assert own.begin_set_up(person, begun.pending) == begun
     later(seconds=1)
-    with pytest.raises(own.SetUpOver):
+    with pytest.raises(own.SetUpExpired):
         own.begin_set_up(person, begun.pending)
-    with pytest.raises(own.SetUpOver):
+    with pytest.raises(own.SetUpExpired):
         own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, visit=HERE)
     assert "totp_secret" not in stored(store)
 
@@ -236,7 +236,7 @@ def test_key_can_be_shown_again_and_is_good_for_a_quarter_of_an_hour(store, pers
 def test_key_of_another_account_or_junk_is_refused(store, person, junk):
     services.create("tom.becker", PASSWORD, role=Role.AGENT, actor=ADMIN)
     for pending in (junk, own.begin_set_up(Staff.of(accounts.get("tom.becker"))).pending):
-        with pytest.raises(own.SetUpOver):
+        with pytest.raises(own.SetUpExpired):
             own.finish_set_up(person, pending, "123456", PASSWORD, visit=HERE)
 
 

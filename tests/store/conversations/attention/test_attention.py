@@ -6,13 +6,13 @@ import pytest
 
 from console import caching, clock
 from conversations.attention import levels, planning
-from conversations.attention.looking import Timers, look_again
+from conversations.attention.looking import Timers, process_conversation
 from conversations.attention.timers import GRACE, due_timers, partition_of, set_timer
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform
-from conversations.indexer.handling import handle, handle_item, tend
+from conversations.indexer.handling import handle, handle_item, repair_item
 from conversations.indexer.streams.records import StreamChange
-from conversations.telling import told_to
+from conversations.notices import notices_for
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
@@ -44,7 +44,7 @@ def said(role: str, **span):
 
 def set_levels(store, **values) -> None:
     store.put("CONSOLE", {"pk": levels.partition_of(COMPANY), "sk": levels.COMPANY, "version": 1, **values})
-    caching.forget_everything()
+    caching.invalidate_all()
 
 
 def change(store, before=None) -> StreamChange:
@@ -112,7 +112,7 @@ def test_what_was_left_comes_back_with_the_next_change_and_its_trail_says_who_le
     handle(change(store))
     perform(form(A.LEAVE), ANA)
     assert "hand_off_attention" not in stored(store)
-    assert tend(to_dynamodb(stored(store))) is None
+    assert repair_item(to_dynamodb(stored(store))) is None
     assert [(each["action_type"], each["result"]) for each in trail(store)] == [("hand_off.leave", "success")]
     later(monkeypatch, minutes=1)
     store.update("CONVERSATIONS", KEY, conversation_status="failed_unknown", updated_at=ago(seconds=0))
@@ -222,11 +222,11 @@ def test_an_overdue_answer_stands_in_the_trail_once(store, monkeypatch):
     handle(change(store))
     handle(change(store, before))
     later(monkeypatch, minutes=9, seconds=1)
-    caching.forget_everything()
+    caching.invalidate_all()
     ring()
     [entry] = missed(store)
     assert (entry["actor"], entry["company_id"], entry["result"]) == ("timer", COMPANY, "success")
-    look_again(to_dynamodb(KEY))
+    process_conversation(to_dynamodb(KEY))
     handle(change(store))
     ring()
     assert len(missed(store)) == 1
@@ -254,7 +254,7 @@ def test_a_silent_holders_conversation_waits_again_with_its_wait_and_they_are_to
     found = stored(store)
     assert "hand_off_agent" not in found
     assert (found["gsi_hand_off_queue"], found["hand_off_requested_at"]) == (f"waiting#{COMPANY}", asked)
-    [told] = told_to("ana")
+    [told] = notices_for("ana")
     assert told.url.startswith("/conversations/")
     assert told.words == "This conversation waits for a human again. No answer for 45 min after the customer wrote."
     [entry] = [each for each in trail(store) if each["action_type"] == "hand_off.release"]
@@ -267,9 +267,9 @@ def test_who_acts_at_the_same_moment_comes_first(store, monkeypatch, action):
     put(store, **held_by("ana", hand_off_requested_at=ago(hours=2), hand_off_taken_at=ago(minutes=6)))
     intent = form(action)
     with faults.before("UpdateItem", lambda: perform(intent, ANA), table_key="CONVERSATIONS"):
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
     assert stored(store)["hand_off_action_id"] == intent.action_id
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
 
 
 def test_what_is_given_back_is_overdue_when_it_is_whenever_the_indexer_comes_to_it(store, monkeypatch):
@@ -277,7 +277,7 @@ def test_what_is_given_back_is_overdue_when_it_is_whenever_the_indexer_comes_to_
     before = put(store, **held_by("ana", hand_off_requested_at=ago(minutes=0), hand_off_taken_at=ago(minutes=0)))
     handle(change(store))
     later(monkeypatch, minutes=15)
-    caching.forget_everything()
+    caching.invalidate_all()
     ring()
     returned = change(store, before)
     later(monkeypatch, minutes=6)
@@ -294,9 +294,9 @@ def test_who_answers_at_the_same_moment_keeps_it_until_they_are_silent_again(sto
         store.update("CONVERSATIONS", KEY, hand_off_answered_at=ago(seconds=0))
 
     with faults.before("UpdateItem", answer, table_key="CONVERSATIONS"):
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
     assert stored(store)["hand_off_agent"] == "ana"
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
     later(monkeypatch, minutes=1)
     store.update("CONVERSATIONS", KEY, hand_off_heard_at=ago(seconds=0), hand_off_unanswered_at=ago(seconds=0))
     handle(change(store))
@@ -310,13 +310,13 @@ def test_a_routing_that_changes_at_the_same_moment_puts_it_off_for_a_minute(stor
     set_levels(store, return_after=5)
     put(store, **held_by("ana", hand_off_requested_at=ago(hours=2), hand_off_taken_at=ago(minutes=6)))
 
-    tend(to_dynamodb(stored(store)))
+    repair_item(to_dynamodb(stored(store)))
 
     def reroute() -> None:
         store.update("CONVERSATIONS", KEY, auto_queue_reply_message=False)
 
     with faults.before("UpdateItem", reroute, table_key="CONVERSATIONS"):
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
     assert stored(store)["hand_off_agent"] == "ana"
     later(monkeypatch, minutes=1, seconds=1)
     ring()
@@ -437,8 +437,8 @@ def test_what_becomes_due_while_a_process_stands_still_is_planned_for(store, mon
         later(monkeypatch, minutes=5)
         return False
 
-    monkeypatch.setattr("conversations.attention.looking.give_back", stand_still)
-    assert not look_again(to_dynamodb(KEY))
+    monkeypatch.setattr("conversations.attention.looking.release_if_silent", stand_still)
+    assert not process_conversation(to_dynamodb(KEY))
     now = clock.now()
     timers = [each for minute in (now, now - timedelta(minutes=1)) for each in due_timers(minute, now)]
     assert [each["conversation_id"]["S"] for each in timers] == [CONVERSATION]

@@ -12,12 +12,12 @@ from console.permissions import Role, Scope
 from console.staff.colleagues import away_now, colleagues_of, name_of, set_available
 from conversations import groups
 from conversations.attention import levels
-from conversations.attention.looking import look_again
+from conversations.attention.looking import process_conversation
 from conversations.companies import Company
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import LostRace, perform, settle
-from conversations.team import day_began, team_of
-from conversations.telling import Told, put_away, tell, told_to
+from conversations.notices import Notice, dismiss_notices, notices_for, post_notice
+from conversations.team import start_of_day, team_of
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.people import member
@@ -51,7 +51,7 @@ def colleagues(store):
     account = member("gone")
     account.disabled = True
     account.save()
-    caching.forget_everything()
+    caching.invalidate_all()
 
 
 def assign(who=ANA, to="ben", reason="knows the case", intent=None):
@@ -71,12 +71,12 @@ def test_a_colleague_has_it_at_once_and_is_told_why(store, colleagues, changes):
     assert (entry["action_type"], entry["actor"], entry["result"]) == ("hand_off.assign", "ana", "success")
     payload = json.loads(entry["action_payload_redacted"])
     assert (payload["reason"], payload["colleague"]) == ("knows the case", "ben")
-    [told] = told_to("ben")
+    [told] = notices_for("ben")
     assert told.words == "Ana Stone gave you this conversation: knows the case"
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
     # The form sent again does nothing twice.
     assert assign(intent=intent).replayed
-    assert len(trail(store)) == len(told_to("ben")) == 1
+    assert len(trail(store)) == len(notices_for("ben")) == 1
 
 
 def test_the_wait_goes_on_where_a_colleague_gets_it(store, colleagues):
@@ -112,7 +112,7 @@ def test_the_same_form_for_two_colleagues_is_two_actions_and_the_second_loses(st
     with pytest.raises(LostRace):
         assign(to="cem", intent=intent)
     assert stored(store)["hand_off_agent"] == "ben"
-    assert told_to("cem") == []
+    assert notices_for("cem") == []
 
 
 def test_who_takes_it_at_the_same_moment_wins_or_loses_and_is_told(store, colleagues):
@@ -125,7 +125,7 @@ def test_who_takes_it_at_the_same_moment_wins_or_loses_and_is_told(store, collea
         assign(LEAD, "ana", intent=given)
     assert "Ben Stone took it first" in str(lost.value)
     assert stored(store)["hand_off_agent"] == "ben"
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
     assert set(results(store).values()) == {"success", "conflict: ben was first"}
 
 
@@ -134,9 +134,9 @@ def test_a_colleague_who_cannot_be_told_has_it_all_the_same_and_is_told_when_tha
     with faults.fail_before("PutItem", table_key="CONSOLE", times=faults.ALWAYS):
         assign()
     assert stored(store)["hand_off_agent"] == "ben"
-    assert told_to("ben") == []
+    assert notices_for("ben") == []
     settle(CONVERSATION)
-    assert [each.words for each in told_to("ben")] == ["Ana Stone gave you this conversation: knows the case"]
+    assert [each.words for each in notices_for("ben")] == ["Ana Stone gave you this conversation: knows the case"]
     assert set(results(store).values()) == {"success"}
 
 
@@ -153,19 +153,19 @@ def test_who_loses_one_by_somebody_elses_doing_is_told(store, colleagues, action
         account = member(username, "admin", scope=[COMPANY])
         account.display_name = name
         account.save()
-    caching.forget_everything()
+    caching.invalidate_all()
     put(store, **held_by("ana"))
     perform(form(action), LEAD, reason="so", to=to)
-    [told] = told_to("ana")
+    [told] = notices_for("ana")
     assert told.words == words
     assert told.url.startswith("/conversations/")
-    assert told_to("lena") == []
+    assert notices_for("lena") == []
 
 
 def test_who_gives_up_their_own_is_told_nothing(store, colleagues):
     put(store, **held_by("ana"))
     perform(form(A.RELEASE), ANA)
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_who_dies_before_a_colleague_is_told_leaves_it_to_whoever_settles_that(s
         else:
             break
         has_it = stored(store)["hand_off_agent"] == "ben"
-        assert bool(told_to("ben")) == bool(told_to("ana")) == has_it, nth
+        assert bool(notices_for("ben")) == bool(notices_for("ana")) == has_it, nth
     assert nth > 6
 
 
@@ -201,14 +201,14 @@ def test_who_follows_an_action_that_died_tells_of_it_too(store, colleagues, who)
     put(store, **held_by("ana", hand_off_taken_at="2026-01-31T09:00:00Z"))
     levels.save(COMPANY, "", {"return_after": 5}, 0, LEAD)
     with pytest.raises(Killed), faults.after("UpdateItem", die, table_key="CONVERSATIONS"):
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
     assert "hand_off_agent" not in stored(store)
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
     if who is None:
         settle(CONVERSATION)
     else:
         perform(form(A.TAKE), who)
-    [told] = told_to("ana")
+    [told] = notices_for("ana")
     assert told.words == "This conversation waits for a human again. No answer for 5 min after the customer wrote."
 
 
@@ -228,9 +228,9 @@ def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
     found = stored(store)
     assert "hand_off_agent" not in found
     assert (found["gsi_hand_off_queue"], found["hand_off_group"]) == (f"waiting#{COMPANY}", group.id)
-    [told] = told_to("ben")
+    [told] = notices_for("ben")
     assert told.words == "Ana Stone handed this conversation over to Second line: needs a manager"
-    assert told_to("ana") == []
+    assert notices_for("ana") == []
     perform(form(A.TAKE), BEN)
     assert "hand_off_group" not in stored(store)
     with pytest.raises(Invalid, match="group no longer exists"):
@@ -280,7 +280,7 @@ def test_colleagues_are_those_who_answer_for_the_company_the_available_first(sto
     assert away_now() == frozenset()
     assert name_of("ben") == "Ben Stone"
     assert name_of("stranger") == "stranger"
-    caching.forget_everything()
+    caching.invalidate_all()
     with faults.fail_before("Query", table_key="STAFF", times=faults.ALWAYS):
         assert name_of("ben") == "ben"
 
@@ -293,21 +293,21 @@ def test_colleagues_are_there_as_soon_as_their_index_is(store, colleagues, monke
 
 
 def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
-    tell("ben", Told("one", "Call +44 7700 900123", "ref", "Acme"))
-    tell("ben", Told("one", "Again", "ref", "Acme"))
-    tell("ben", Told("two", "Call +44 7700 900123 now", "ref", "Acme"))
-    words = [each.words for each in told_to("ben")]
+    post_notice("ben", Notice("one", "Call +44 7700 900123", "ref", "Acme"))
+    post_notice("ben", Notice("one", "Again", "ref", "Acme"))
+    post_notice("ben", Notice("two", "Call +44 7700 900123 now", "ref", "Acme"))
+    words = [each.words for each in notices_for("ben")]
     assert len(words) == 2
     assert "900123" not in "".join(words).replace(" ", "")[:-4]
-    put_away("ben", ["one", "two", "three"])
-    assert told_to("ben") == []
+    dismiss_notices("ben", ["one", "two", "three"])
+    assert notices_for("ben") == []
 
 
 def test_several_conversations_are_told_together_and_the_same_one_twice(store):
     words = "{by} gave you this conversation: call back"
     for told_id, reference in (("one", "a"), ("two", "b"), ("three", "b")):
-        tell("ben", Told(told_id, words, reference, "Acme", by="ana", to="ben"))
-    assert [1 + len(each.more) for each in told_to("ben")] in ([1, 2], [2, 1])
+        post_notice("ben", Notice(told_id, words, reference, "Acme", by="ana", to="ben"))
+    assert [1 + len(each.more) for each in notices_for("ben")] in ([1, 2], [2, 1])
 
 
 # --- Service levels ---------------------------------------------------------------------------------------------------
@@ -356,5 +356,5 @@ def test_the_team_says_who_holds_what_and_what_was_done_today(store, colleagues)
 def test_a_day_begins_where_somebody_is():
     now = clock.parse_instant("2026-11-24T23:30:00Z")
     assert now is not None
-    assert clock.to_iso(day_began(now, "Asia/Tokyo")) == "2026-11-24T15:00:00.000Z"
-    assert clock.to_iso(day_began(now, "nonsense")) == "2026-11-24T00:00:00.000Z"
+    assert clock.to_iso(start_of_day(now, "Asia/Tokyo")) == "2026-11-24T15:00:00.000Z"
+    assert clock.to_iso(start_of_day(now, "nonsense")) == "2026-11-24T00:00:00.000Z"

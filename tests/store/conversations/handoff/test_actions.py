@@ -257,7 +257,7 @@ def test_both_records_are_as_the_schema_wants_them(store, now):
         "intent": "hand_off.take",
         "ts_action_id": f"{now}#{intent.action_id}",
         "attempts": 1,
-        "nobody_to_tell": True,
+        "concerns_others": False,
     }
     assert entry == {
         "conversation_id": CONVERSATION,

@@ -10,15 +10,15 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.attention.lateness import give_back
+from conversations.attention.lateness import release_if_silent
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import HandOffOutcome, LostRace, perform
-from conversations.handoff.service import id_for
+from conversations.handoff.service import derive_action_id
 from conversations.models import Conversation
+from conversations.notices import notices_for
 from conversations.receiving.appending import append
 from conversations.receiving.rows import MessageRow
-from conversations.telling import told_to
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
     ADMIN,
@@ -88,7 +88,7 @@ def test_assigned_given_back_taken_released_and_answered_at_one_moment(store, po
         lambda: perform(assign, ADMIN, reason="knows it", to="ben"),
         lambda: perform(take, CEM, reason="urgent"),
         lambda: perform(release, ANA),
-        lambda: give_back(to_dynamodb(before), LEVELS, clock.now()),
+        lambda: release_if_silent(to_dynamodb(before), LEVELS, clock.now()),
     ]
     # The timer alone lets an answer come first.
     told = at_once(pool, *deeds, *([answered] if round_ % 2 else []))
@@ -106,8 +106,8 @@ def test_assigned_given_back_taken_released_and_answered_at_one_moment(store, po
     holder, concerned = AFTERWARDS[who]
     assert after.get("hand_off_agent") == holder
     assert after["hand_off_to_human"] is True
-    won = {id_for(assign.action_id, "ben"): 0, take.action_id: 1, release.action_id: 2}.get(winner, 3)
+    won = {derive_action_id(assign.action_id, "ben"): 0, take.action_id: 1, release.action_id: 2}.get(winner, 3)
     assert [isinstance(each, HandOffOutcome) or each is True for each in told[:4]] == [n == won for n in range(4)]
     assert all(isinstance(each, LostRace) for number, each in enumerate(told[:3]) if number != won)
-    assert {each for each in ("ana", "ben", "cem", "root") if told_to(each)} == concerned
-    assert all([each.id for each in told_to(username)] == [winner] for username in concerned)
+    assert {each for each in ("ana", "ben", "cem", "root") if notices_for(each)} == concerned
+    assert all([each.id for each in notices_for(username)] == [winner] for username in concerned)

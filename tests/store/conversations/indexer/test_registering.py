@@ -9,7 +9,7 @@ from console import caching, clock
 from console.permissions import ALL, Role, Scope, Staff
 from conversations import companies, indexer
 from conversations.companies import companies_for, register
-from conversations.indexer.handling import Did, handle, handle_item
+from conversations.indexer.handling import WorkOutcome, handle, handle_item
 from conversations.indexer.streams.records import change_of
 from tests import faults
 from tests.dynamodb import to_dynamodb
@@ -106,18 +106,18 @@ def test_a_company_is_written_once_however_many_records_tell_of_it(store):
 
 def test_a_new_name_is_followed_and_an_old_conversation_does_not_bring_the_old_one_back(store):
     handle_item(store_form(of_new_company(created_at=T1)))
-    caching.forget_everything()
+    caching.invalidate_all()
     handle_item(store_form(of_new_company(created_at=T3, company_name="Brightwater Group")))
     assert registered(store) == {NEW: "Brightwater Group"}
     assert [each.name for each in companies_for(EVERYTHING)] == ["Brightwater Group"]
-    caching.forget_everything()
+    caching.invalidate_all()
     handle_item(store_form(of_new_company(created_at=T2, updated_at=clock.to_iso(clock.now()))))
     assert registered(store) == {NEW: "Brightwater Group"}
 
 
 def test_a_time_in_the_future_does_not_fix_a_name_for_ever(store):
     handle_item(store_form(of_new_company(created_at="9999-12-31T00:00:00Z", company_name="From nowhere")))
-    caching.forget_everything()
+    caching.invalidate_all()
     handle_item(store_form(of_new_company(created_at=clock.to_iso(clock.now()))))
     assert registered(store) == {NEW: "Brightwater Clinics"}
 
@@ -173,5 +173,5 @@ def test_a_walk_passes_over_ids_that_no_key_can_hold(store):
 
 def test_what_is_removed_registers_nothing(store):
     gone = {"dynamodb": {"SequenceNumber": "1", "OldImage": store_form(of_new_company())}}
-    assert handle(change_of(gone)) == {Did.READ: 1}
+    assert handle(change_of(gone)) == {WorkOutcome.READ: 1}
     assert registered(store) == {}

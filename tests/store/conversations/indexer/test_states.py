@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from console import clock
 from conversations.attention.levels import DEFAULTS
-from conversations.indexer.states import marks_of, repair_of
+from conversations.indexer.states import hand_off_marks, repair_of
 from conversations.indexer.writing import after
 from tests.dynamodb import from_dynamodb, to_dynamodb
 from tests.support.conversations.handoff.kit import COMPANY, conversation, held_by
@@ -166,6 +166,6 @@ def test_a_sweep_reads_all_pages_and_writes_only_our_attributes(store, monkeypat
 
 def test_marks_are_read_as_pages_read_them():
     item = to_dynamodb(conversation(**held_by("ana", hand_off_to_human="TRUE ")))
-    marks = marks_of(item)
+    marks = hand_off_marks(item)
     assert (marks.flag, marks.agent, marks.last_action, marks.wanted) == (True, "ana", "before", True)
     assert clock.parse_instant(marks.requested_at) + timedelta(hours=1) > clock.parse_instant(UPDATED)

@@ -10,7 +10,7 @@ from console.errors import StoreUnavailable
 from conversations.indexer import lease as leases
 from conversations.indexer import sweep as sweeping
 from conversations.indexer import worker as workers
-from conversations.indexer.handling import Did
+from conversations.indexer.handling import WorkOutcome
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.indexer.leased import MOST_ERRORS, QUIET_ROUNDS
 from conversations.indexer.streams import following, shards
@@ -75,7 +75,7 @@ def test_it_sweeps_first_and_then_follows(store, ticking):
     rounds(one, ticking)
     assert indexed(store) == oracle() == {"waiting": {CONVERSATION}, "held": set()}
     assert T3 in times(store)
-    assert one.counts[Did.FAILED] == 0
+    assert one.counts[WorkOutcome.FAILED] == 0
 
 
 def test_the_queues_index_is_complete_before_facts_are_kept(store, ticking, monkeypatch):
@@ -197,7 +197,7 @@ def test_a_store_that_does_not_answer_is_waited_for(store, ticking):
         rounds(one, ticking)
     assert times(store) == [T1]
     assert indexed(store)["waiting"] == {CONVERSATION}
-    assert one.counts[Did.FAILED] == 0
+    assert one.counts[WorkOutcome.FAILED] == 0
     assert max(ticking.waits) > one.interval
 
 
@@ -207,7 +207,7 @@ def test_once_gives_up_where_the_store_does_not_answer(store, ticking):
     one = worker(ticking)
     with faults.fail_before("Query", table_key="CONSOLE", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
         one.run(once=True)
-    assert one.counts[Did.FAILED] == MOST_ERRORS
+    assert one.counts[WorkOutcome.FAILED] == MOST_ERRORS
 
 
 def test_a_beginning_that_failed_is_made_again(store, ticking):
@@ -241,7 +241,7 @@ def test_one_bad_record_does_not_stop_the_others(store, ticking, monkeypatch, ca
     # At once: nothing of it is worth a second try.
     rounds(one, ticking, 3)
     assert times(store) == [T1]
-    assert one.counts[Did.FAILED] == 1
+    assert one.counts[WorkOutcome.FAILED] == 1
     assert "7700" not in caplog.text
 
 
@@ -292,7 +292,7 @@ def test_a_record_passed_over_while_a_sweep_ran_asks_for_another(store, ticking,
     with monkeypatch.context() as patch:
         # The sweep has read the conversation before it asks, the stream does not let its record be handled.
         patch.setattr(sweeping, "PAGE", 1)
-        patch.setattr(sweeping, "handle_item", lambda stored: Counter({Did.READ: 1}))
+        patch.setattr(sweeping, "handle_item", lambda stored: Counter({WorkOutcome.READ: 1}))
         patch.setattr(following, "ROUNDS", 1)
         patch.setattr(one._following, "handle", never)
         one._sweep_owed = True

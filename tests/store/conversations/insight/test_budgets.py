@@ -11,7 +11,7 @@ from console.errors import Conflict, ConsoleError, NotFound
 from console.permissions import Role, Scope
 from conversations.insight import budgets
 from conversations.notifications.notification import NotificationType
-from conversations.work import summer
+from conversations.work import insight_worker
 from tests import faults
 from tests.people import COMPANY as OUR_COMPANY
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
@@ -41,7 +41,7 @@ def told(store) -> list[tuple[int, float]]:
 
 
 def shown(who=LEAD) -> list[str]:
-    caching.forget_everything()
+    caching.invalidate_all()
     return [each.used for each in budgets.reached_budgets({COMPANY: "Cucumber"}, who)]
 
 
@@ -198,7 +198,7 @@ def test_two_workers_tell_it_once(store):
     add(types=(T.BUDGET_REACHED,))
     set_budget("100")
     spend(DAY, 80)
-    caching.forget_everything()
+    caching.invalidate_all()
     with faults.before("TransactWriteItems", look, table_key="CONSOLE"):
         look()
     assert told(store) == [(80, 100.0)]
@@ -221,7 +221,7 @@ def test_whoever_dies_at_any_write_is_made_good_by_the_next_look(store, when):
     for nth in range(1, 20):
         store.empty()
         store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber Recruitment"})
-        caching.forget_everything()
+        caching.invalidate_all()
         add(types=(T.BUDGET_REACHED,))
         set_budget("100")
         spend(DAY, 80)
@@ -242,8 +242,8 @@ def test_the_worker_that_sums_up_tells_it(store):
     add(types=(T.BUDGET_REACHED,))
     set_budget("100")
     spend(DAY, 80)
-    caching.forget_everything()
-    summer(wait=lambda _: False).run(once=True)
+    caching.invalidate_all()
+    insight_worker(wait=lambda _: False).run(once=True)
     assert told(store) == [(80, 100.0)]
 
 
@@ -274,7 +274,7 @@ def test_a_poll_of_the_queue_reads_no_budget(store):
     store.put("CONSOLE", budget_of(COMPANY))
     client = signed_in(admin())
     for headers, expected in (({}, 1), ({"X-Poll": "1"}, 0), ({"HX-Request": "true"}, 0)):
-        caching.forget_everything()
+        caching.invalidate_all()
         with store.calls() as seen:
             assert client.get("/queue/?tab=attention", headers=headers).status_code == 200
         read = [each for each in seen if budgets.PARTITION in json.dumps(each.request)]
@@ -284,7 +284,7 @@ def test_a_poll_of_the_queue_reads_no_budget(store):
 def test_budgets_that_cannot_be_read_cost_the_notice_not_the_page(store):
     store.put("CONSOLE", budget_of(COMPANY))
     client = signed_in(admin())
-    caching.forget_everything()
+    caching.invalidate_all()
     with faults.fail_before(
         "Query", where=lambda request: budgets.PARTITION in json.dumps(request), times=faults.ALWAYS
     ) as fault:
@@ -324,7 +324,7 @@ def test_the_cost_report_of_all_companies_lists_those_with_a_budget(store):
         spend(DAY, 30, company_id=company_id)
     set_budget("100")
     store.put("CONSOLE", budget_of(OTHER_COMPANY, "20", spent="0"))
-    caching.forget_everything()
+    caching.invalidate_all()
     page = signed_in(admin()).get("/insight/cost/").content.decode()
     table = page[page.index("This month’s budgets") : page.index("Companies without a budget")]
     assert "$10.00 over" in table

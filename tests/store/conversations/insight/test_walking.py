@@ -9,7 +9,7 @@ from django.core.management import call_command
 from console import clock
 from console.errors import StoreUnavailable
 from conversations.indexer import leased
-from conversations.indexer.leased import tried_again
+from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight import subjects, walking
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import rebuild_conversations, rebuild_store
@@ -133,20 +133,20 @@ def test_a_page_that_could_not_be_handled_is_read_again(store, ticking):
 
 def test_one_that_fails_keeps_no_other_and_is_tried_again_next_time(store, ticking, monkeypatch, caplog):
     some_threads(store)
-    keep = subjects.keep
+    keep = subjects.write_facts
 
     def failing(subject, *, again=False):
         if subject.key.thread_id == "thread-2":
             raise ValueError("+447700900123")
         return keep(subject, again=again)
 
-    monkeypatch.setattr(walking, "keep", failing)
+    monkeypatch.setattr(walking, "write_facts", failing)
     one = walker(ticking)
     rounds(one, ticking)
     assert (one.counts["counted"], one.counts["failed"]) == (4, 1)
     assert "The facts of a thread could not be written: ValueError" in caplog.text
     assert "447700900123" not in caplog.text
-    monkeypatch.setattr(walking, "keep", keep)
+    monkeypatch.setattr(walking, "write_facts", keep)
     ticking.wait(7 * 3600)
     rounds(one, ticking)
     assert one.counts["counted"] == 5
@@ -215,7 +215,7 @@ def test_rebuilding_goes_on_where_the_database_did_not_answer(store, monkeypatch
     monkeypatch.setattr(walking, "PAGE", 2)
     _some_of_each(store)
     waited: list[float] = []
-    trying = partial(tried_again, wait=waited.append)
+    trying = partial(retry_while_unavailable, wait=waited.append)
     with store.calls() as seen, faults.fail_before(operation, nth=2, times=3):
         done = sum(REBUILDS[of](trying), Counter())
     assert (done["read"], done["failed"]) == (5, 0)
@@ -230,7 +230,7 @@ def test_rebuilding_gives_up_where_the_database_does_not_answer_for_half_a_minut
     _some_of_each(store)
     waited: list[float] = []
     with faults.fail_before("Scan", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
-        list(REBUILDS[of](partial(tried_again, wait=waited.append)))
+        list(REBUILDS[of](partial(retry_while_unavailable, wait=waited.append)))
     assert waited == [1, 2, 4, 8, 16]
 
 

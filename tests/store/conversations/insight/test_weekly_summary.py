@@ -265,7 +265,7 @@ def test_nobody_is_named(store, monkeypatch):
     spoiled = {"agents": {CANARIES[3]: [1, 1, 0]}, "name": CANARIES[0], "text": CANARIES[1]}
     count(MONDAY, {**ANSWERED, **spoiled}, {**ASKED, **spoiled}, {**FAILED, **spoiled})
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": f"Mail\r\n{CANARIES[1]} or {CANARIES[2]}"})
-    caching.forget_everything()
+    caching.invalidate_all()
     add(types=(T.WEEKLY_SUMMARY, T.BUDGET_REACHED))
     store.put("CONSOLE", {"pk": budgets.PARTITION, "sk": COMPANY, "amount": "1", "version": 1})
     at(monkeypatch, 2026, 11, 23, 6)

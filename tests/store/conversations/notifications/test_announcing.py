@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook
 from console import caching, clock
 from console.errors import ConsoleError
 from conversations.attention import levels
-from conversations.attention.looking import look_again
+from conversations.attention.looking import process_conversation
 from conversations.handoff import HandOffAction, perform
 from conversations.indexer.handling import handle, handle_item
 from conversations.indexer.streams.records import StreamChange
@@ -100,9 +100,9 @@ def test_what_time_alone_changes_is_told_by_a_timer_once(store, monkeypatch):
     handle(change(store))
     assert types(store) == []
     later(monkeypatch, minutes=10)
-    caching.forget_everything()
+    caching.invalidate_all()
     for _ in range(2):
-        look_again(to_dynamodb(KEY))
+        process_conversation(to_dynamodb(KEY))
         handle(change(store))
         handle_item(to_dynamodb(stored(store)))
     [row] = rows(store)
@@ -111,7 +111,7 @@ def test_what_time_alone_changes_is_told_by_a_timer_once(store, monkeypatch):
     # What hangs is found by a timer, and told by the record of what the indexer writes.
     put(store, conversation_status="processing_reply", updated_at=ago(minutes=16))
     before = stored(store)
-    look_again(to_dynamodb(KEY))
+    process_conversation(to_dynamodb(KEY))
     assert types(store) == [T.OVERDUE]
     later(monkeypatch, seconds=1)
     store.update(

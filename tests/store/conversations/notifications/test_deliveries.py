@@ -93,7 +93,7 @@ def test_what_fails_on_the_way_is_repeated_and_told_once(store, when, operation,
     add(), add("")
     waits = happened()
     for nth in range(1, count + 1):
-        caching.forget_everything()
+        caching.invalidate_all()
         with FAULTS[when](operation, nth=nth, table_key="CONSOLE") as fault, pytest.raises(ConsoleError):
             announce([waits])
         assert len(fault.struck) == 1

@@ -257,7 +257,7 @@ def test_a_plain_change_keeps_the_secret_and_since_when_it_is_told(store):
     destinations.change(made, values(name="New name", address=f"{HOOK}/2"), LEAD)
     changed = found(made.id)
     assert (changed.secrets, changed.created_at, changed.version) == (made.secrets, made.created_at, 2)
-    caching.forget_everything()
+    caching.invalidate_all()
     assert destinations_of(COMPANY) == (changed,)
 
 

@@ -366,7 +366,7 @@ def test_that_no_messages_arrive_is_said_only_without_any_source(store, settings
 
 def test_the_queue_tells_those_who_may_resolve_them_how_many_there_are(store, settings):
     def attention(account, **more):
-        caching.forget_everything()
+        caching.invalidate_all()
         return signed_in(account).get("/queue/?tab=attention", **more)
 
     assert "could not be placed" not in text_of(attention(admin()))
@@ -402,7 +402,7 @@ def test_counting_them_is_one_query_that_costs_the_line_at_most(store, caplog):
         text_of(client.get("/queue/?tab=attention"))
         text_of(client.get("/queue/?tab=attention"))
     assert [(each["Select"], each["Limit"]) for each in asked.struck if "Select" in each] == [("COUNT", 100)]
-    caching.forget_everything()
+    caching.invalidate_all()
     counts = {"where": lambda each: each.get("Select") == "COUNT", "times": faults.ALWAYS}
     with faults.fail_before("Query", table_key="MESSAGES", **counts):
         assert "could not be placed" not in text_of(client.get("/queue/?tab=attention"))

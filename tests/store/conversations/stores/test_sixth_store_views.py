@@ -9,7 +9,7 @@ import pytest
 from console.schema.tables import TABLES
 from console.store import presence
 from conversations import stores as sources
-from conversations.stores.records import a_list, a_record, action_address, address_of
+from conversations.stores.records import action_address, address_of, list_place, record_place
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.stores.notes import NOTES, TABLE
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.pages
 HOME = "/notes/"
 KEY = {"noted_for": COMPANY, "note_id": "n-1"}
 HOSTILE = "<script>alert(1)</script> call +447700900123"
-RECORD = a_record(COMPANY, "n-1")
-LIST = address_of("notes", a_list(COMPANY))
+RECORD = record_place(COMPANY, "n-1")
+LIST = address_of("notes", list_place(COMPANY))
 NOTE = address_of("notes", RECORD)
 STRIKE = action_address("notes", "strike", (COMPANY, "n-1"))
 PICTURE = "https://images.example/secret/one.png?sig=abc"
@@ -150,7 +150,12 @@ def test_no_address_widens_the_policy_beyond_a_host(notes, uri):
 
 def test_what_is_out_of_scope_is_not_there(notes):
     agent = signed_in(member())
-    for place in (a_list(OTHER_COMPANY), a_record(OTHER_COMPANY, "n-1"), a_record(COMPANY, "none"), a_list("a", "b")):
+    for place in (
+        list_place(OTHER_COMPANY),
+        record_place(OTHER_COMPANY, "n-1"),
+        record_place(COMPANY, "none"),
+        list_place("a", "b"),
+    ):
         assert agent.get(address_of("notes", place)).status_code == 404
     for path in (f"{HOME}lists/x/", f"{HOME}x/", NOTE.replace("/notes/", "/notes/lists/"), "/nothing/", f"{NOTE}junk/"):
         assert agent.get(path).status_code == 404

@@ -21,7 +21,7 @@ def at(monkeypatch: pytest.MonkeyPatch, year: int, month: int, day: int, hour: i
     """Stop the clock at a moment, in UTC."""
     now = datetime(year, month, day, hour, minute, tzinfo=UTC)
     monkeypatch.setattr(clock, "now", lambda: now)
-    caching.forget_everything()
+    caching.invalidate_all()
     forget_marks()
     return now
 
@@ -47,5 +47,5 @@ def spend(day: date, dollars: float, model: str = MODEL, company_id: str = COMPA
 
 def look() -> int:
     """Look at what there is to tell, as a worker that has just begun; how many notifications are new."""
-    caching.forget_everything()
+    caching.invalidate_all()
     return sum(InsightAnnouncer().steps())

@@ -26,15 +26,15 @@ from conversations.stores.records import (
     Cell,
     Confirmation,
     Listing,
+    MessageList,
     RecordAction,
     RecordLink,
     RecordPage,
     RecordPlace,
     RecordRow,
     StoreStart,
-    Talk,
-    a_list,
-    a_record,
+    list_place,
+    record_place,
 )
 from conversations.stores.services import carry_out
 
@@ -68,7 +68,7 @@ class ByCompany(StoreLookup):
         company = self.cleaned_data["company"]
         if not staff.scope.covers_company(company):
             raise NotFound
-        return a_list(company)
+        return list_place(company)
 
 
 class Strike(RecordActionHandler):
@@ -80,9 +80,9 @@ class Strike(RecordActionHandler):
         """One line, and no field."""
         note = NOTES.load(parts, staff, ListParameters())
         if note.plain("noted_text") is None:
-            raise NothingToDo("It is struck already.", a_record(*parts))
+            raise NothingToDo("It is struck already.", record_place(*parts))
         return Confirmation(
-            "Strike this note?", forms.Form(data), "Strike", a_record(*parts), seen=note.noted_text, danger=True
+            "Strike this note?", forms.Form(data), "Strike", record_place(*parts), seen=note.noted_text, danger=True
         )
 
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
@@ -94,7 +94,7 @@ class Strike(RecordActionHandler):
             staff,
             lambda: note.update(actions=[Note.noted_text.remove()], condition=Note.noted_text == seen),
         )
-        return ActionResult("It is struck.", a_record(*parts))
+        return ActionResult("It is struck.", record_place(*parts))
 
 
 class Notes(Adapter):
@@ -108,7 +108,7 @@ class Notes(Adapter):
     def start(self, staff: Staff) -> StoreStart:
         """The companies in scope."""
         return StoreStart(
-            tuple(RecordLink(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies"
+            tuple(RecordLink(each, list_place(each)) for each in sorted(staff.scope.company_ids)), "Companies"
         )
 
     def is_in_use(self, owner_id: str) -> bool:
@@ -124,7 +124,9 @@ class Notes(Adapter):
         page = read_page(source, staff.username, parameters.cursor)
         rows = tuple(
             RecordRow(
-                redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),)
+                redact(each.note_id),
+                record_place(company, each.note_id),
+                (Cell(redact(str(each.plain("noted_text")))),),
             )
             for each in page.items
         )
@@ -151,7 +153,7 @@ class Notes(Adapter):
         return RecordPage(
             redact(loaded.note_id),
             facts=(Fact("Company", loaded.noted_for),),
-            talk=Talk((said,)),
+            talk=MessageList((said,)),
             picture=Picture("p", uri, "images.example", "a picture", parameters.show == "p") if uri else None,
             actions=(RecordAction("strike", "Strike"),),
         )

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from console.audit.events.keys import FORMATS
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
 from console.audit.review.page import describe_filters
-from console.audit.review.plan import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
+from console.audit.review.plan import DEFAULT_ACTIONS, HAND_OFF, MIDDLEWARE, NO_ACTOR_FILTER, Review, action_groups
 from console.errors import BadReference
 from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data
@@ -52,7 +52,7 @@ def test_action_types_of_other_services_can_be_chosen(settings):
 def test_the_middleware_s_types_are_those_that_the_schema_and_its_keys_name():
     by_keys = {each.namespace.removeprefix("act:") for each in FORMATS if each.namespace.startswith("act:")}
     assert set(MIDDLEWARE) == {"route", "tag", "auto_reply", "escalate"} | by_keys - {"hand_off"}
-    assert set(MIDDLEWARE) < set(BEGINNING)
+    assert set(MIDDLEWARE) < set(DEFAULT_ACTIONS)
 
 
 def test_a_type_that_is_offered_can_be_typed_as_well_and_is_then_ticked():
@@ -68,7 +68,7 @@ def test_an_actor_is_found_as_typed_and_in_small_letters(typed, looked_for):
 
 
 def test_the_middleware_is_nobody_however_it_is_typed():
-    assert read("actor=Middleware")[1].actor == NOBODY
+    assert read("actor=Middleware")[1].actor == NO_ACTOR_FILTER
 
 
 @pytest.mark.parametrize("query", ["action=crm_sync&action=Own.word:2", "other=crm_sync,+Own.word:2"])
@@ -90,9 +90,9 @@ def test_types_typed_twice_or_offered_count_once():
     [
         ("actor=amira.haddad", {"actor": "amira.haddad"}),
         ("actor=+platform+", {"actor": "platform"}),
-        ("nobody=on", {"actor": NOBODY}),
-        ("actor=middleware", {"actor": NOBODY}),
-        ("actor=middleware&nobody=on", {"actor": NOBODY}),
+        ("nobody=on", {"actor": NO_ACTOR_FILTER}),
+        ("actor=middleware", {"actor": NO_ACTOR_FILTER}),
+        ("actor=middleware&nobody=on", {"actor": NO_ACTOR_FILTER}),
         ("result=conflict", {"result": "conflict"}),
         ("company=ci-aaa-001", {"company": "ci-aaa-001"}),
     ],

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, MeaningKind, is_national, named_so, recognise
-from console.search.service import taken_for
+from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, MeaningKind, is_national, matches_name, recognise
+from console.search.service import describe_meanings
 from tenants.keys import TYPES
 
 USER = "3f" * 32
@@ -172,7 +172,7 @@ def test_a_number_without_its_country_code_is_known_as_one(number, national):
     ],
 )
 def test_a_name_is_found_by_the_beginnings_of_its_words(name, typed, so):
-    assert named_so(name, typed) is so
+    assert matches_name(name, typed) is so
 
 
 @given(st.text(max_size=200))
@@ -180,4 +180,4 @@ def test_any_text_is_taken_for_something_or_nothing_and_never_twice_for_the_same
     meanings = recognise(typed)
     assert len(set(meanings)) == len(meanings)
     assert all(meaning.value.strip() for meaning in meanings)
-    assert bool(taken_for(meanings)) == bool(meanings)
+    assert bool(describe_meanings(meanings)) == bool(meanings)

@@ -11,14 +11,14 @@ from conversations.attention.causes import (
     Cause,
     answer_in,
     cause_since,
+    causes_while_with_people,
     is_awaited,
     judge,
-    of_people,
     return_at,
 )
 from conversations.attention.levels import DEFAULTS, ServiceLevels, read
 from conversations.attention.urgency import urgent_by_words
-from conversations.records import Family, family_now, family_of
+from conversations.records import Family, current_family, family_of
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import conversation
 
@@ -69,10 +69,10 @@ def test_families(status, family):
 
 
 def test_what_is_processed_for_long_is_stuck():
-    assert family_now("processing_reply", NOW - timedelta(minutes=14), NOW) is Family.WAITING_FOR_AI
-    assert family_now("processing_reply", NOW - timedelta(minutes=15), NOW) is Family.STUCK
-    assert family_now("processing", None, NOW) is Family.WAITING_FOR_AI
-    assert family_now("reply_sent", NOW - timedelta(days=3), NOW) is Family.WAITING_FOR_CUSTOMER
+    assert current_family("processing_reply", NOW - timedelta(minutes=14), NOW) is Family.WAITING_FOR_AI
+    assert current_family("processing_reply", NOW - timedelta(minutes=15), NOW) is Family.STUCK
+    assert current_family("processing", None, NOW) is Family.WAITING_FOR_AI
+    assert current_family("reply_sent", NOW - timedelta(days=3), NOW) is Family.WAITING_FOR_CUSTOMER
 
 
 @pytest.mark.parametrize("status", ["failed", "failed_to_send_message", "failed_unknown"])
@@ -177,7 +177,7 @@ HELD = {"hand_off_to_human": True, "hand_off_agent": "ana", "hand_off_taken_at":
     ],
 )
 def test_causes_of_what_people_have(changes, causes):
-    assert of_people(item(**changes), NOW) == causes
+    assert causes_while_with_people(item(**changes), NOW) == causes
 
 
 @pytest.mark.parametrize(

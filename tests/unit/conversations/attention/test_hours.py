@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.clock import zone_of
-from conversations.attention.hours import BusinessHours, after
+from conversations.attention.hours import BusinessHours, add_business_time
 
 OFFICE = BusinessHours(time(9), time(17), frozenset(range(5)), "Europe/London")
 FRIDAY = datetime(2026, 11, 20, 16, 0, tzinfo=UTC)
@@ -37,13 +37,13 @@ def counted(since: datetime, minutes: int, hours: BusinessHours) -> datetime:
     ],
 )
 def test_only_business_hours_count(since, minutes, due):
-    assert after(since, timedelta(minutes=minutes), OFFICE) == due
+    assert add_business_time(since, timedelta(minutes=minutes), OFFICE) == due
 
 
 def test_without_hours_all_time_counts():
-    assert after(FRIDAY, timedelta(days=2), None) == FRIDAY + timedelta(days=2)
+    assert add_business_time(FRIDAY, timedelta(days=2), None) == FRIDAY + timedelta(days=2)
     nobody = BusinessHours(time(9), time(17), frozenset(), "UTC")
-    assert after(FRIDAY, timedelta(days=2), nobody) == FRIDAY + timedelta(days=2)
+    assert add_business_time(FRIDAY, timedelta(days=2), nobody) == FRIDAY + timedelta(days=2)
 
 
 HOURS = st.builds(
@@ -64,7 +64,7 @@ HOURS = st.builds(
     ),
 )
 def test_as_counting_says(since, minutes, hours):
-    assert after(since, timedelta(minutes=minutes), hours) == counted(since, minutes, hours)
+    assert add_business_time(since, timedelta(minutes=minutes), hours) == counted(since, minutes, hours)
 
 
 def test_hours_are_told():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console import clock
 from conversations.insight.conversation_facts import facts_of_item
 from conversations.insight.episodes import episodes_of
-from conversations.insight.facts import text_of_fact
+from conversations.insight.facts import serialize_fact
 from conversations.insight.hand_offs import periods_of
 from conversations.insight.measures import TOPICS, Outcome, Topic, outcome_of
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail, after, item, said, storable
@@ -123,7 +123,7 @@ def test_any_item_whatever_gives_facts_that_every_topic_can_count(attributes, ha
     )
     assert len(made) == len(found.episodes)
     for fact in made:
-        assert text_of_fact(fact.data)
+        assert serialize_fact(fact.data)
         for topic in TOPICS[fact.day.kind].values():
             assert ("unreadable",) not in topic.of(fact.data)
     counted = [TOPICS[each.day.kind][Topic.OUTCOMES].of(each.data) for each in made]

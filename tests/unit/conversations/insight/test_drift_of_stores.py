@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console.trail.models import AuditEntry, ConversationState, IdempotencyRecord
 from conversations.insight import middleware_events, of_middleware, subjects, tenant_facts, thread_facts
 from conversations.insight.chat_facts import SessionSubject, chats_in, sessions_in
-from conversations.insight.facts import UNDATED, FactDay, FactKind, expiry, text_of_fact
+from conversations.insight.facts import UNDATED, FactDay, FactKind, expiry, serialize_fact
 from conversations.insight.measures import TOPICS
 from conversations.insight.middleware_events import EventsSubject, events_in
 from conversations.insight.middleware_facts import TrailSubject, trails_in
@@ -73,7 +73,7 @@ def _without_a_key():
 def check(kind: FactKind, facts: list[Any]) -> None:
     """Facts can be stored and kept, and what they add is whole and of texts."""
     for fact in facts:
-        assert json.loads(text_of_fact(fact.data)) == fact.data
+        assert json.loads(serialize_fact(fact.data)) == fact.data
         assert expiry(fact.day)
         for topic in TOPICS[kind].values():
             counts = topic.of(fact.data)

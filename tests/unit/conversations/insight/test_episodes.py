@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, is_same, model_in
+from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, has_same_facts, model_in
 from tests.dynamodb import to_dynamodb
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, after, item, said, storable
 from tests.unit.conversations.test_messages import JSON_LIKE
@@ -136,7 +136,7 @@ def test_what_failed_and_why(status, reason, told):
 def test_only_what_facts_are_made_of_is_a_change():
     before = item(said("user", MINUTE))
     for change in ({"updated_at": after(DAY)}, {"gsi_hand_off_queue": "waiting#x"}, {"conversation_status": "retry"}):
-        assert is_same(before | to_dynamodb(change), before)
+        assert has_same_facts(before | to_dynamodb(change), before)
     for change in (
         {"messages": []},
         {"hand_off_to_human": True},
@@ -147,7 +147,7 @@ def test_only_what_facts_are_made_of_is_a_change():
         {"project_id": "p2"},
         {"ai_config": {"model": "m"}},
     ):
-        assert not is_same(before | to_dynamodb(change), before)
+        assert not has_same_facts(before | to_dynamodb(change), before)
 
 
 ATTRIBUTES = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conversations.insight.buckets import MOST, bucket_of, quantile, value_of
 from conversations.insight.facts import FactDay, FactKind, day_of, escaped
-from conversations.insight.sums import Slice, added, packed
+from conversations.insight.sums import Slice, packed, sum_packed
 from conversations.insight.words import OTHER, UNKNOWN, code_of, confidence_band, is_identifier, reason_kind, version_of
 
 VALUES = st.integers(1, MOST)
@@ -62,7 +62,7 @@ BUCKETS = st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 99).ma
 def test_packed_sums_add_up_to_what_was_packed(several):
     stored = [packed(Counter(each)) for each in several]
     # Bytes, or base64 where the console's client read them.
-    assert added((*stored[1:], *(base64.b64encode(each).decode() for each in stored[:1]))) == sum(
+    assert sum_packed((*stored[1:], *(base64.b64encode(each).decode() for each in stored[:1]))) == sum(
         map(Counter, several), Counter()
     )
 

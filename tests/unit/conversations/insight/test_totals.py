@@ -90,7 +90,7 @@ def test_cached_tokens_cost_less():
 def test_tokens_that_are_not_told_apart_have_no_known_cost():
     found = totals(says("assistant", 1, **used(100, 50)), says("assistant", 2, ai_total_tokens=200))
     assert (found.tokens, found.cost) == (350, None)
-    assert found.in_words()[1] == "350 tokens"
+    assert found.describe()[1] == "350 tokens"
 
 
 def test_each_day_has_its_price(settings):
@@ -137,17 +137,17 @@ def test_the_model_is_found_where_writers_put_it(config):
 def test_without_a_model_the_cost_is_left_out(config):
     found = totals(says("assistant", 1, **used(100, 50)), ai_config=config)
     assert (found.model, found.cost) == ("", None)
-    assert found.in_words() == ("1 message", "150 tokens")
+    assert found.describe() == ("1 message", "150 tokens")
 
 
 def test_an_unknown_model_is_named_and_its_price_said_to_be_unknown():
     found = totals(says("assistant", 1, **used(100, 50)), ai_config={"model": "our-deployment"})
-    assert found.in_words()[1] == "150 tokens, price of our-deployment unknown"
+    assert found.describe()[1] == "150 tokens, price of our-deployment unknown"
 
 
 def test_what_others_call_a_model_is_masked_and_kept_in_its_place():
     hostile = "ada@example.com \u202e" + "x" * 300
-    [_, words] = totals(says("assistant", 1, **used(100, 50)), ai_config={"model": hostile}).in_words()
+    [_, words] = totals(says("assistant", 1, **used(100, 50)), ai_config={"model": hostile}).describe()
     assert "ada@" not in words
     assert len(words) < 120
     assert words.index("\u2068") < words.index("\u202e") < words.index("\u2069")
@@ -230,7 +230,7 @@ def test_totals_in_words():
         *(says("user", 30), says("agent", 750)),
         handed_off=30,
     )
-    assert found.in_words() == (
+    assert found.describe() == (
         "6 messages",
         "2,410 tokens, about $0.00046 (gpt-4o-mini)",
         "2 turns until the hand-off",
@@ -240,8 +240,8 @@ def test_totals_in_words():
 
 
 def test_what_is_unknown_is_left_out():
-    assert totals().in_words() == ("0 messages",)
-    assert totals(says("user", 0), says("assistant", 1), handed_off=9).in_words() == (
+    assert totals().describe() == ("0 messages",)
+    assert totals(says("user", 0), says("assistant", 1), handed_off=9).describe() == (
         "2 messages",
         "1 turn until the hand-off",
         "AI answered in 1.0 s",
@@ -272,7 +272,7 @@ def check(item, stored, handed_off_at):
     assert found.tokens >= 0
     assert found.cost is None or found.cost >= 0
     assert all(each >= timedelta(0) for each in found.ai_answers)
-    assert "".join(found.in_words()).encode()
+    assert "".join(found.describe()).encode()
 
 
 @pytest.mark.slow

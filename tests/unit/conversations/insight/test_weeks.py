@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insight.announcing import week_to_tell
+from conversations.insight.announcing import due_week
 from conversations.insight.weeks import IsoWeek
 
 
@@ -69,4 +69,4 @@ def test_a_week_in_words(week, words):
     ],
 )
 def test_the_last_whole_week_is_told_from_monday_morning_on(now, week):
-    assert str(week_to_tell(now)) == week
+    assert str(due_week(now)) == week

@@ -6,7 +6,7 @@ from console.errors import Invalid
 from conversations.forms import CompanyListFilter
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import mark_of_reason
-from conversations.saved_views.records import FilteredList, address_of, check, describe, given
+from conversations.saved_views.records import FilteredList, address_of, check, describe, known_filters
 
 QUEUE, CONVERSATIONS = FilteredList.QUEUE, FilteredList.CONVERSATIONS
 WHOLE_QUEUE = {
@@ -78,7 +78,7 @@ def test_a_view_needs_a_filter_and_one_of_a_list_its_company(of, filters):
 
 
 def test_an_address_gives_the_filters_of_its_list_and_nothing_else():
-    assert given(QUEUE, {"waited": "1h", "page": "x", "tab": "mine", "status": "y", "company": ""}) == {
+    assert known_filters(QUEUE, {"waited": "1h", "page": "x", "tab": "mine", "status": "y", "company": ""}) == {
         "tab": "mine",
         "waited": "1h",
     }

@@ -73,12 +73,12 @@ def test_pseudonyms_and_links_survive_a_rotation(store, settings):
     writing.note_change(put(store, ASKED), None)
     before = pseudonym()
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" + "k" * 50, [settings.SECRET_KEY]
-    caching.forget_everything()
+    caching.invalidate_all()
     assert pseudonym() == before
     assert links_of([before]) == {before: PARTS}
     # Sealed anew with the key of today: the old one can go.
     settings.SECRET_KEY_FALLBACKS = []
-    caching.forget_everything()
+    caching.invalidate_all()
     assert pseudonym() == before
 
 
@@ -86,7 +86,7 @@ def test_a_key_that_was_lost_keeps_nobody_out_of_the_queue(store, settings, capl
     stored = put(store, ASKED)
     writing.note_change(stored, None)
     settings.SECRET_KEY = "another-" + "k" * 50
-    caching.forget_everything()
+    caching.invalidate_all()
     with pytest.raises(NotConfigured):
         pseudonym()
     assert not writing.note_change(put(store, ASKED, said("assistant", 2 * MINUTE)), stored)
@@ -95,12 +95,12 @@ def test_a_key_that_was_lost_keeps_nobody_out_of_the_queue(store, settings, capl
 
 def test_of_two_that_make_a_key_at_once_one_is_the_key(store):
     store.empty()
-    caching.forget_everything()
+    caching.invalidate_all()
     with faults.before(
         "PutItem", lambda: InsightKey(sealed=seal_data("insight key", "ab" * 32)).save(), table_key="CONSOLE"
     ):
         mine = pseudonym()
-    caching.forget_everything()
+    caching.invalidate_all()
     assert pseudonym() == mine
     assert identity._key() == bytes.fromhex("ab" * 32)
 

@@ -12,7 +12,7 @@ from conversations.insight.facts import InsightFact, StoredFact, changed_days, m
 from conversations.insight.measures import Topic
 from conversations.insight.rolling import roll, roll_changed
 from conversations.insight.sums import Slice, read_sums, write_sums
-from conversations.work import summer
+from conversations.work import insight_worker
 from tests import faults
 from tests.store.conversations.insight.core.kit import DAY, NOW, WHEN, begin_anew, killed, roll_until_quiet, sums
 from tests.support.tenants.kit import MOST_CALLS
@@ -173,14 +173,14 @@ def test_what_has_expired_is_neither_counted_nor_shown(store, time, settings):
 
 def test_the_worker_sums_up_what_has_changed(store, time):
     write(1)
-    worker = summer(now=lambda: time.now, wait=lambda _: True)
+    worker = insight_worker(now=lambda: time.now, wait=lambda _: True)
     worker.run()
     assert episodes() == 1
 
 
 def test_without_a_table_nothing_is_summed_up(bare_store, time):
     bare_store.create_tables("CONSOLE")
-    worker = summer(now=lambda: time.now, wait=lambda _: True)
+    worker = insight_worker(now=lambda: time.now, wait=lambda _: True)
     worker.run()
 
 

@@ -287,14 +287,14 @@ def test_a_missed_target_is_noted_though_the_item_stays_as_it_is(store):
 def test_rebuilding_leaves_out_what_cannot_be_counted_and_counts_the_rest(store, monkeypatch):
     put(store, ASKED)
     store.put("CONVERSATIONS", {**platforms(), "conversation_id": "c2", "company_id": "x"})
-    real = writing._Note._facts
+    real = writing._FactWrite._facts
 
     def failing(self, stored, found, places):
         if stored["conversation_id"]["S"] == "c2":
             raise ValueError("something personal")
         return real(self, stored, found, places)
 
-    monkeypatch.setattr(writing._Note, "_facts", failing)
+    monkeypatch.setattr(writing._FactWrite, "_facts", failing)
     (done,) = rebuild_conversations()
     assert (done["read"], done["written"], done["failed"]) == (2, 1, 1)
     assert set(facts(store)) == {FIRST}

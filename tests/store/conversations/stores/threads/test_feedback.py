@@ -9,7 +9,7 @@ from console.permissions import Role
 from console.trail.actions import Action
 from console.trail.recording import NoTrail
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import a_record
+from conversations.stores.records import record_place
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.feedback import AS_STORED
 from conversations.stores.threads.keys import anchor_of
@@ -82,7 +82,7 @@ def test_feedback_is_set_with_its_entry_and_nothing_else_is_touched(store, befor
         done = change(item, "down", "Wrong clinic", question.seen)
     writes = [(call.operation, call.tables[0]) for call in calls if call.operation.startswith(("Put", "Update"))]
     assert writes == [("PutItem", "AUDIT"), ("UpdateItem", "THREADS"), ("UpdateItem", "AUDIT")]
-    assert done.place == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
+    assert done.place == record_place(BASE, THREAD, at=anchor_of(item["SK"]))
     now = stored(store, item)
     assert (now.pop("verso"), now.pop("feedback")) == ("down", "Wrong clinic")
     assert now.pop("updated_at") > "2025-12-10T12:34:56"
@@ -146,7 +146,7 @@ def test_the_question_shows_what_is_stored_now(store):
     assert ask(item).record == "Call ***-***-0123 back"
     assert [link.label for link in question.crumbs] == [ORG]
     assert question.form.initial == {"verso": "down", "comment": "Wrong clinic"}
-    assert question.back == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
+    assert question.back == record_place(BASE, THREAD, at=anchor_of(item["SK"]))
 
 
 def personal(store) -> dict:

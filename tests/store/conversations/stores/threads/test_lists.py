@@ -10,7 +10,7 @@ from console.permissions import Role
 from console.refs import seal_cursor
 from conversations import companies
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import a_list, a_record
+from conversations.stores.records import list_place, record_place
 from conversations.stores.threads.adapter import Threads
 from tests import faults
 from tests.support.conversations.stores.kit import query, staff
@@ -66,7 +66,7 @@ def test_an_organisations_threads_are_listed_newest_first_by_its_index(store):
     assert [(call.operation, call.index) for call in of_threads(calls)] == [("Query", ORG_INDEX)]
     assert names(listing) == ["0 h ago", "1 h ago", "2 h ago", "3 h ago", "4 h ago"]
     assert [row.cells[2].text for row in listing.rows] == ["", "", "Temporary", "", ""]
-    assert listing.rows[0].place == a_record(BASE, "t0")
+    assert listing.rows[0].place == record_place(BASE, "t0")
     assert not any(row.flaws for row in listing.rows)
     assert [(tab.label, tab.current) for tab in listing.tabs] == [("Threads", True), ("Feedback", False)]
 
@@ -146,7 +146,7 @@ def test_one_bad_item_is_one_flagged_row(store):
         "SKTimestampThread: it names no time",
     ):
         assert words in flaws
-    assert listing.rows[1].place == a_record(BASE, "bad")
+    assert listing.rows[1].place == record_place(BASE, "bad")
 
 
 def test_rows_are_redacted_whoever_looks(store):
@@ -203,7 +203,7 @@ def test_a_users_threads_are_found_under_both_shapes_of_keys(store):
         listing = user()
     assert sorted(call.index for call in of_threads(calls)) == [TIME_INDEX, ORG_INDEX]
     assert names(listing) == ["under its own", "under the user's key"]
-    assert [row.place for row in listing.rows] == [a_record(BASE, "whole"), a_record(BASE, "short")]
+    assert [row.place for row in listing.rows] == [record_place(BASE, "whole"), record_place(BASE, "short")]
     # Without a tenant: those of any.
     assert names(user(tenant="")) == ["under its own", "under the user's key", "of no tenant"]
 
@@ -315,8 +315,8 @@ def test_the_start_leads_to_the_organisations_in_scope_with_one_read(store):
     with store.calls() as calls:
         start = adapter.start(staff(Role.AUDITOR, ORG, "tenant-x"))
     assert [(link.label, link.place) for link in start.links] == [
-        ("Cucumber", a_list("org", ORG)),
-        ("tenant-x", a_list("org", "tenant-x")),
+        ("Cucumber", list_place("org", ORG)),
+        ("tenant-x", list_place("org", "tenant-x")),
     ]
     assert len(calls) == 1
     assert [link.label for link in adapter.start(staff(Role.ADMIN)).links] == ["Cucumber", "Zebra"]

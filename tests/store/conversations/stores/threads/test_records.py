@@ -9,7 +9,7 @@ from console.permissions import Role
 from console.store.presence import index_ready
 from conversations.records import Feedback, Marker, Origin, Speaker
 from conversations.stores.adapter import ListParameters, Subject
-from conversations.stores.records import a_list, a_record
+from conversations.stores.records import list_place, record_place
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.keys import anchor_of
@@ -90,8 +90,8 @@ def test_a_thread_is_loaded_with_one_batch_and_two_queries(store):
     assert (facts["Thread"], facts["Organisation"], facts["Tenant"], facts["User"]) == (THREAD, ORG, TENANT, USER)
     assert (facts["Origin"], facts["User messages"], facts["Temporary"]) == ("web", "1", "no")
     assert record.title == "Rota for December"
-    assert record.crumbs[0].place == a_list("org", ORG)
-    assert record.links[0].place == a_list("user", ORG, TENANT, USER)
+    assert record.crumbs[0].place == list_place("org", ORG)
+    assert record.links[0].place == list_place("user", ORG, TENANT, USER)
 
 
 def test_metadata_is_found_under_either_key_and_flagged_under_both(store):
@@ -412,10 +412,10 @@ def find(kind, reader=ADMIN, **data):
 
 def test_look_ups_lead_to_lists_and_records(store):
     store.put_all("THREADS", [thread(), msg("m1"), llm("m2")])
-    assert find(ByOrganisation, organisation=ORG) == a_list("org", ORG)
-    assert find(ThreadsByUser, **WHO) == a_list("user", ORG, TENANT, USER)
-    assert find(ByThread, thread=THREAD, **WHO) == a_record(BASE, THREAD)
-    assert find(ByThread, key=PK) == a_record(BASE, THREAD)
+    assert find(ByOrganisation, organisation=ORG) == list_place("org", ORG)
+    assert find(ThreadsByUser, **WHO) == list_place("user", ORG, TENANT, USER)
+    assert find(ByThread, thread=THREAD, **WHO) == record_place(BASE, THREAD)
+    assert find(ByThread, key=PK) == record_place(BASE, THREAD)
 
 
 @pytest.mark.parametrize("kind", [msg, llm])
@@ -424,7 +424,7 @@ def test_a_message_is_found_by_its_id_through_the_index(store, kind):
     store.put_all("THREADS", [thread(), item, msg("m2")])
     with store.calls() as calls:
         place = find(ByMessage, message="m1", thread=THREAD, **WHO)
-    assert place == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
+    assert place == record_place(BASE, THREAD, at=anchor_of(item["SK"]))
     assert [(call.operation, call.index) for call in calls] == [("Query", "PK-SKMessage-index-v1")] * 2
     assert find(ByMessage, message=item["SKMessage"], key=PK) == place
     assert index_ready("THREADS", "PK-SKMessage-index-v1")

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from console.errors import StoreUnavailable
 from console.permissions import Role
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import a_record, address_of
+from conversations.stores.records import address_of, record_place
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.keys import anchor_of
 from tests import faults
@@ -63,7 +63,7 @@ def test_thumbs_down_with_comments_come_first(store):
 def test_each_row_leads_to_its_message(store):
     items = given(store)
     row = triage().rows[1]
-    assert row.place == a_record(BASE, "t2", at=anchor_of(items["worst"]["SK"]))
+    assert row.place == record_place(BASE, "t2", at=anchor_of(items["worst"]["SK"]))
     assert triage().rows[2].cells[1].text == "First"
 
 

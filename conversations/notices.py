@@ -33,7 +33,7 @@ _ONE, _SEVERAL = "this conversation", "{count} conversations"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Notice:
     """A notice about a conversation. Storing the same `id` twice stores one notice.
 
     `words` may contain `{by}` and `{to}`, each a colleague (or a group). Their names, and the company's, are looked up
@@ -61,31 +61,31 @@ class Told:
         return f"{reverse('queue')}?{urlencode({'tab': 'mine'} if self.is_mine else listed)}"
 
 
-def tell(username: str, told: Told) -> None:
+def post_notice(username: str, notice: Notice) -> None:
     """Store a notice for a person, once for each id. Raises the store's errors."""
     now = clock.now()
     call(
         "PutItem",
         TableName=table_name("CONSOLE"),
         Item={
-            **_key(username, told.id),
-            "words": {"S": cut(redact(told.words), _LONGEST)},
-            "reference": {"S": told.reference},
-            "company": {"S": told.company},
-            "by": {"S": told.by},
-            "to": {"S": told.to},
-            "group": {"S": told.group},
+            **_key(username, notice.id),
+            "words": {"S": cut(redact(notice.words), _LONGEST)},
+            "reference": {"S": notice.reference},
+            "company": {"S": notice.company},
+            "by": {"S": notice.by},
+            "to": {"S": notice.to},
+            "group": {"S": notice.group},
             "at": {"S": clock.to_iso(now)},
             "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
         },
     )
 
 
-def told_to(username: str) -> list[Told]:
+def notices_for(username: str) -> list[Notice]:
     """Return a person's notices that were not put away, latest first. One Query; raises the store's errors."""
     now = clock.now()
     found = [
-        _told(each)
+        _notice_of(each)
         for each in items_of(_partition(username), MOST_READ)
         if not clock.is_expired(each.get("expires_at"), now)
     ]
@@ -93,12 +93,12 @@ def told_to(username: str) -> list[Told]:
     return [_shown(each, username) for each in _together(oldest_first)][: -MOST_SHOWN - 1 : -1]
 
 
-def _together(oldest_first: Iterable[Told]) -> list[Told]:
+def _together(oldest_first: Iterable[Notice]) -> list[Notice]:
     """Join equal notices about different conversations under the id of the first one.
 
     A second notice about the same conversation is not joined.
     """
-    groups: list[list[Told]] = []
+    groups: list[list[Notice]] = []
     for each in oldest_first:
         found = (
             group
@@ -112,33 +112,33 @@ def _together(oldest_first: Iterable[Told]) -> list[Told]:
     return [_joined(first, others) for first, *others in groups]
 
 
-def _joined(first: Told, others: Sequence[Told]) -> Told:
+def _joined(first: Notice, others: Sequence[Notice]) -> Notice:
     companies = dict.fromkeys(filter(None, (first.company, *(each.company for each in others))))
     return replace(first, more=tuple(each.id for each in others), company=", ".join(companies))
 
 
-def _belong_together(one: Told, other: Told) -> bool:
+def _belong_together(one: Notice, other: Notice) -> bool:
     if one.at is None or other.at is None or other.at - one.at > TOGETHER:
         return False
     return _ONE in one.words and (one.words, one.by, one.to) == (other.words, other.by, other.to)
 
 
-def _shown(told: Told, username: str) -> Told:
-    words = told.words
-    if told.more:
-        words = words.replace(_ONE, _SEVERAL.format(count=1 + len(told.more)), 1)
-    for name, who in (("{by}", told.by), ("{to}", told.to)):
+def _shown(notice: Notice, username: str) -> Notice:
+    words = notice.words
+    if notice.more:
+        words = words.replace(_ONE, _SEVERAL.format(count=1 + len(notice.more)), 1)
+    for name, who in (("{by}", notice.by), ("{to}", notice.to)):
         if who:
             words = words.replace(name, name_of(who), 1)
-    return replace(told, words=words, is_mine=told.to == username)
+    return replace(notice, words=words, is_mine=notice.to == username)
 
 
-def put_away(username: str, ids: Iterable[str]) -> None:
+def dismiss_notices(username: str, ids: Iterable[str]) -> None:
     """Delete the notices that a person has put away, with those joined to them. Raises the store's errors."""
     wanted = set(ids)
-    for told in told_to(username):
-        if told.id in wanted:
-            for each in (told.id, *told.more):
+    for notice in notices_for(username):
+        if notice.id in wanted:
+            for each in (notice.id, *notice.more):
                 call("DeleteItem", TableName=table_name("CONSOLE"), Key=_key(username, each))
 
 
@@ -150,12 +150,12 @@ def _key(username: str, told_id: str) -> dict[str, Any]:
     return {"pk": {"S": _partition(username)}, "sk": {"S": told_id}}
 
 
-def _told(item: dict[str, Any]) -> Told:
+def _notice_of(item: dict[str, Any]) -> Notice:
     words, reference, company, by, to, group = (
         str(item.get(name) or "") for name in ("words", "reference", "company", "by", "to", "group")
     )
     at = clock.parse_instant(item.get("at"))
-    return Told(str(item["sk"]), words, reference, _company(company), at, by, to, group)
+    return Notice(str(item["sk"]), words, reference, _company(company), at, by, to, group)
 
 
 @cached_for(NAMES_CACHED_SECONDS)

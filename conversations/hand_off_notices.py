@@ -6,7 +6,7 @@ from typing import Any
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from conversations import groups
-from conversations.telling import Told, tell
+from conversations.notices import Notice, post_notice
 
 # What the previous holder reads, by the action of a colleague.
 _LOST = {
@@ -26,7 +26,7 @@ def concerns_others(action_type: str) -> bool:
     return action_type in _LOST
 
 
-def tell_of(trail: str, sort_key: str, reference: str) -> None:
+def post_notices(trail: str, sort_key: str, reference: str) -> None:
     """Notify the people who got or lost a conversation by the action of a trail entry.
 
     Idempotent. `reference` is the conversation's. Raises the store's errors.
@@ -47,8 +47,8 @@ def tell_of(trail: str, sort_key: str, reference: str) -> None:
     for username in words.keys() - {entry.actor}:
         said = f"{_BACK}{reason}" if entry.actor_role == _SERVICE else f"{words[username]}{why}"
         to = colleague or (group.name if group else "a group")
-        told = Told(entry.action_id or "", said, reference, company_id, by=entry.actor or "", to=to, group=group_id)
-        tell(username, told)
+        notice = Notice(entry.action_id or "", said, reference, company_id, by=entry.actor or "", to=to, group=group_id)
+        post_notice(username, notice)
 
 
 def _payload_of(entry: AuditEntry) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from console.staff import accounts
 from console.store.calls import table_name
 from console.store.connection import call
 from conversations.notifications import destinations
-from conversations.notifications.destinations import DestinationKind, DestinationValues
+from conversations.notifications.addresses import DestinationKind
+from conversations.notifications.destinations import DestinationValues
 from demo import conversations
 from demo.embedded import HOST, LoopbackServer
 from demo.staff import SIGN_INS

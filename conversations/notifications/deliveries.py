@@ -30,7 +30,8 @@ from console.store.connection import transaction
 from console.store.models import ForeignModel, StoreModel, TableMeta
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id
-from conversations.notifications.destinations import Destination, DestinationKind, check_manager, destinations_of
+from conversations.notifications.addresses import DestinationKind
+from conversations.notifications.destinations import Destination, check_manager, destinations_of
 from conversations.notifications.notification import Notification, NotificationType
 from conversations.reading import conversation_url, reference_of
 

@@ -23,6 +23,7 @@ from console.telemetry import instrumentation
 from conversations.indexer.handling import WorkCounts
 from conversations.indexer.leased import LeasedWorker
 from conversations.notifications import senders
+from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import (
     DELIVERED,
     FAILED,
@@ -33,7 +34,7 @@ from conversations.notifications.deliveries import (
     note_delivered,
     put_off,
 )
-from conversations.notifications.destinations import Destination, DestinationKind, find, switch_off
+from conversations.notifications.destinations import Destination, find, switch_off
 from conversations.notifications.notification import NotificationType
 from conversations.notifications.senders import NotDelivered
 

@@ -21,14 +21,9 @@ from requests_hardened.ip_filter import InvalidIPAddress
 from standardwebhooks.webhooks import Webhook
 
 from console import clock
+from conversations.notifications.addresses import DestinationKind, address_problem, is_allowed_inside, region_of
 from conversations.notifications.deliveries import NotificationDelivery
-from conversations.notifications.destinations import (
-    Destination,
-    DestinationKind,
-    address_problem,
-    is_allowed_inside,
-    region_of,
-)
+from conversations.notifications.destinations import Destination
 from conversations.notifications.notification import NotificationType
 from conversations.sending.providers import retry_after
 

@@ -21,8 +21,9 @@ from console.refs import seal, unseal
 from console.store.calls import parallel
 from console.trail.recording import new_action_id
 from conversations.companies import company_named
-from conversations.notifications import deliveries, destinations
-from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues
+from conversations.notifications import addresses, deliveries, destinations
+from conversations.notifications.addresses import DestinationKind
+from conversations.notifications.destinations import Destination, DestinationValues
 from conversations.notifications.notification import NotificationType
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
@@ -41,7 +42,7 @@ class DestinationForm(forms.Form):
     )
     kind = forms.ChoiceField(label="Kind", error_messages={"required": "Choose a kind."})
     address = forms.CharField(
-        max_length=destinations.LONGEST_ADDRESS,
+        max_length=addresses.LONGEST_ADDRESS,
         label="Address",
         help_text="The URL of a webhook, the ARN of a topic, or an email address.",
         error_messages={"required": "Enter an address."},
@@ -65,7 +66,7 @@ class DestinationForm(forms.Form):
         """Check that the address fits the kind."""
         cleaned = super().clean() or {}
         if "kind" in cleaned and "address" in cleaned:
-            problem = destinations.address_problem(DestinationKind(cleaned["kind"]), cleaned["address"])
+            problem = addresses.address_problem(DestinationKind(cleaned["kind"]), cleaned["address"])
             if problem:
                 self.add_error("address", problem)
         return cleaned

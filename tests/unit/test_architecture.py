@@ -205,3 +205,18 @@ def test_titles_of_pages_hold_nothing_of_customers():
             said |= {each.split("|")[0].strip() for each in re.findall(r"{{(.*?)}}", block)}
     assert "account.name" in said
     assert said <= IN_TITLES
+
+
+MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 60
+
+
+def test_files_and_functions_are_short():
+    paths = [path for app in APPS for path in modules(app)]
+    long_files = [f"{path.relative_to(ROOT)}" for path in paths if path.read_text().count("\n") > MOST_LINES]
+    long_functions = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= MOST_LINES_OF_A_FUNCTION
+    ]
+    assert not long_files + long_functions

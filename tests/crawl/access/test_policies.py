@@ -41,8 +41,9 @@ from conversations.indexer import entries
 from conversations.insight import budgets
 from conversations.insight.writing import note
 from conversations.notices import notices_for
+from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import announce, send_test
-from conversations.notifications.destinations import DestinationKind, DestinationValues, add, find, types_for
+from conversations.notifications.destinations import DestinationValues, add, find, types_for
 from conversations.notifications.notification import Notification, NotificationType
 from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve

@@ -10,7 +10,8 @@ import pytest
 from console import clock
 from console.permissions import Role, Scope, Staff
 from conversations.notifications import destinations
-from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues
+from conversations.notifications.addresses import DestinationKind
+from conversations.notifications.destinations import Destination, DestinationValues
 from conversations.notifications.notification import OF_COMPANIES, Notification, NotificationType, id_of
 from conversations.notifications.notifier import Notifier
 from demo.receiver import ReceivedWebhook, WebhookReceiver

@@ -10,8 +10,8 @@ import pytest
 
 from console import clock
 from conversations.notifications import senders
+from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import EMAILS_EVERY, announce, list_deliveries, send_test
-from conversations.notifications.destinations import DestinationKind
 from conversations.notifications.notification import NotificationType
 from demo.receiver import ReceivedWebhook, WebhookReceiver
 from tests.support.conversations.notifications import LEAD, TOPIC, add, bring, happened, later, pointers, rows

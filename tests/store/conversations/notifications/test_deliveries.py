@@ -9,6 +9,7 @@ import pytest
 from console import caching, clock
 from console.errors import ConsoleError, Forbidden, NotFound
 from conversations.notifications import deliveries, destinations
+from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import (
     EMAILS_EVERY,
     OLDEST,
@@ -20,7 +21,6 @@ from conversations.notifications.deliveries import (
     send_again,
     send_test,
 )
-from conversations.notifications.destinations import DestinationKind
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 from tests import faults
 from tests.support.conversations.handoff.kit import (

@@ -10,14 +10,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from console import caching, clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from conversations.notifications import destinations
-from conversations.notifications.destinations import (
-    BOTH_SIGN_FOR,
-    MOST,
-    DestinationKind,
-    destinations_of,
-    list_destinations,
-    types_for,
-)
+from conversations.notifications.addresses import DestinationKind
+from conversations.notifications.destinations import BOTH_SIGN_FOR, MOST, destinations_of, list_destinations, types_for
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 from tests.support.conversations.handoff.kit import ADMIN, ANA, COMPANY
 from tests.support.conversations.notifications import HOOK, LEAD, OTHER, add, entries, found, values

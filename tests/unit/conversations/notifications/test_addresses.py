@@ -2,12 +2,8 @@
 
 import pytest
 
-from conversations.notifications.destinations import (
-    LONGEST_ADDRESS,
-    DestinationKind,
-    address_problem,
-    kinds,
-)
+from conversations.notifications.addresses import LONGEST_ADDRESS, DestinationKind, address_problem
+from conversations.notifications.destinations import kinds
 from tests.refusals import refused
 from tests.support.conversations.notifications import HOOK, TOPIC
 

@@ -109,7 +109,7 @@ def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
     return clock.midnight(day, zone) if day else None
 
 
-def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
+def add_reason_field(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
     """Add the field `reason` for a person whose role cannot reveal people; `always` makes it required.
 
     If it is not required, `console.personal_searches` decides when it is needed.
@@ -134,7 +134,7 @@ class LookupForm(forms.Form):
 F = TypeVar("F", bound=LookupForm)
 
 
-def by_look(*kinds: type[F]) -> dict[str, type[F]]:
+def lookups_by_name(*kinds: type[F]) -> dict[str, type[F]]:
     """Return the kinds of look-ups by name."""
     return {kind.look: kind for kind in kinds}
 
@@ -143,7 +143,7 @@ def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None, staff: Sta
     """Return a look-up's form, with field ids that are unique on the page. `staff` is the person who types, if any."""
     form = kind(data, auto_id=f"id_{kind.look}_%s")
     if staff is not None and kind.of_person != ():
-        ask_reason(form, staff, always=bool(kind.of_person))
+        add_reason_field(form, staff, always=bool(kind.of_person))
     return form
 
 

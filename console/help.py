@@ -250,7 +250,7 @@ TOPICS = (
             ),
         ),
         _P.AUDIT_REVIEW,
-        (("Review", "audit"), ("Access log", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
+        (("Review", "audit"), ("Access log", "access-log"), ("Idempotency", "events"), ("Export", "audit-export")),
     ),
     HelpTopic(
         "insight",

@@ -20,7 +20,7 @@ from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import keyed_pseudonym
-from console.search.finders import with_codes
+from console.search.finders import with_country_codes
 from console.search.meanings import MeaningKind, normalized_text, recognise
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result
@@ -101,7 +101,7 @@ def pseudonym_of(typed: str) -> str:
 def _pseudonyms_of(typed: str, staff: Staff) -> tuple[str, ...]:
     """Return `pseudonym_of`, and those of a number without country code with each code that searches try."""
     meanings = recognise(typed)
-    _, tried = with_codes(meanings, staff)
+    _, tried = with_country_codes(meanings, staff)
     return tuple(dict.fromkeys((pseudonym_of(typed), *(pseudonym_of(each.value) for each in tried[len(meanings) :]))))
 
 

@@ -104,7 +104,7 @@ def all_companies() -> tuple[Company, ...]:
     return tuple(Company(company_id, name or company_id) for company_id, name in _registered(""))
 
 
-def check_lead(company_id: str, staff: Staff) -> None:
+def check_team_lead(company_id: str, staff: Staff) -> None:
     """Raise `Forbidden` unless a person leads a team, and `NotFound` unless the company is in their scope."""
     staff.require(Permission.TEAM_LEAD)
     if not staff.scope.covers_company(company_id):

@@ -10,7 +10,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 
-from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, by_look
+from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, lookups_by_name
 from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.models import SORT_KEY_BYTES
@@ -182,7 +182,7 @@ class IdLookup(ConversationLookupForm):
         return find_by_id(self.cleaned_data["conversation_id"], staff)
 
 
-LOOKUPS: dict[str, type[ConversationLookupForm]] = by_look(RecipientLookup, RepliesLookup, IdLookup)
+LOOKUPS: dict[str, type[ConversationLookupForm]] = lookups_by_name(RecipientLookup, RepliesLookup, IdLookup)
 
 
 def bound_lookup(context: dict[str, Any] | None) -> ConversationLookupForm | None:

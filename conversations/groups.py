@@ -18,7 +18,7 @@ from console.store.connection import call
 from console.store.models import items_of, plain_item, version_of
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, delete_version, put_version
-from conversations.companies import check_lead
+from conversations.companies import check_team_lead
 
 MOST, MOST_MEMBERS, LONGEST_NAME = 50, 100, 40
 SECONDS = 10
@@ -65,7 +65,7 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
 
     Raises `Forbidden`, `NotFound` (the company is not in scope), `Invalid`, `Conflict`, and the store's errors.
     """
-    check_lead(company_id, staff)
+    check_team_lead(company_id, staff)
     name, named = " ".join(name.split()), list(dict.fromkeys(members))
     if not name or len(name) > LONGEST_NAME:
         raise Invalid(f"Give the group a name of up to {LONGEST_NAME} characters.")
@@ -96,7 +96,7 @@ def _digest(text: str) -> str:
 
 def delete(company_id: str, group: Group, staff: Staff) -> None:
     """Delete a group and record it; conversations that wait for it wait for everybody. Raises as `save` does."""
-    check_lead(company_id, staff)
+    check_team_lead(company_id, staff)
     entry = _trail_entry(company_id, group.name, {"deleted": True}, staff)
     with _conflicts(company_id):
         delete_version(_partition(company_id), group.id, group.version, entry)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from django.urls import reverse
 
 from console.permissions import Permission, Staff
-from console.search.finders import HITS, Finder, SearchFound, SearchHit
+from console.search.finders import HITS, Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind, is_national, matches_name
 from conversations import companies
 from conversations.lookups import LookupFinding, find_by_id, find_recipient
@@ -13,7 +13,7 @@ from conversations.reading import conversation_url, url_of
 from conversations.records import ConversationSummary
 
 
-def _found(finding: LookupFinding) -> SearchFound:
+def _found(finding: LookupFinding) -> FinderResult:
     """Convert a finding: one hit for a list with more than one row, and one hit for each single conversation."""
     hits = []
     for hit in finding.hits:
@@ -22,33 +22,33 @@ def _found(finding: LookupFinding) -> SearchFound:
             hits.append(SearchHit(hit.who, reverse(hit.kind, args=[hit.reference]), count))
         else:
             hits += [_hit(row) for row in hit.rows]
-    return SearchFound(tuple(hits), (finding.notice,) if finding.notice else ())
+    return FinderResult(tuple(hits), (finding.notice,) if finding.notice else ())
 
 
 def _hit(row: ConversationSummary) -> SearchHit:
     return SearchHit(f"{row.who}, {row.short_id}", conversation_url(row.reference), row.company_name)
 
 
-def _recipient(value: str, staff: Staff) -> SearchFound:
+def _recipient(value: str, staff: Staff) -> FinderResult:
     """Find a recipient, without the notice for a national number: the search itself names the country codes tried."""
     found = find_recipient(value, staff)
     return _found(replace(found, notice="") if is_national(value) else found)
 
 
-def _by_id(value: str, staff: Staff) -> SearchFound:
+def _by_id(value: str, staff: Staff) -> FinderResult:
     return _found(find_by_id(value, staff))
 
 
-def _company(value: str, staff: Staff) -> SearchFound:
+def _company(value: str, staff: Staff) -> FinderResult:
     """Find a company in scope by id. At most one GetItem and one Query."""
     found = companies.find(value) if staff.scope.covers_company(value) else None
-    return SearchFound((SearchHit(found.name, url_of("company", value), value),)) if found else SearchFound()
+    return FinderResult((SearchHit(found.name, url_of("company", value), value),)) if found else FinderResult()
 
 
-def _named(value: str, staff: Staff) -> SearchFound:
+def _named(value: str, staff: Staff) -> FinderResult:
     """Find companies in scope by name, in the registry that `companies_for` caches."""
     known = [each for each in companies.companies_for(staff) if matches_name(each.name, value)]
-    return SearchFound(
+    return FinderResult(
         tuple(SearchHit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS])
     )
 

@@ -73,7 +73,7 @@ urlpatterns = [
     ),
     path("conversations/<str:ref>/step/<str:direction>/", conversation.conversation_step, name="conversation-step"),
     path("conversations/<str:ref>/", conversation.conversation, name="conversation"),
-    path("conversations/<str:ref>/news/", conversation.conversation_updates, name="conversation-news"),
+    path("conversations/<str:ref>/news/", conversation.conversation_updates, name="conversation-updates"),
     path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
     path("conversations/<str:ref>/reply/", replies.reply, name="conversation-reply"),
     path("conversations/<str:ref>/reply/undo/", replies.undo_reply, name="conversation-reply-undo"),

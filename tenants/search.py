@@ -4,7 +4,7 @@ from django.urls import reverse
 
 from console.errors import Invalid
 from console.permissions import Permission, Staff
-from console.search.finders import HITS, Finder, SearchFound, SearchHit
+from console.search.finders import HITS, Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind, matches_name
 from tenants.keys import TYPES, Channel, checked_channel, label_of
 from tenants.people import KnownUsers, users_known_by, users_of_id
@@ -15,17 +15,17 @@ from tenants.records import TenantRow
 _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
-def _tenant(value: str, staff: Staff) -> SearchFound:
+def _tenant(value: str, staff: Staff) -> FinderResult:
     row = row_for(value, staff) if staff.scope.covers_tenant(value) else None
-    return SearchFound((_hit(row),)) if row else SearchFound()
+    return FinderResult((_hit(row),)) if row else FinderResult()
 
 
-def _named(value: str, staff: Staff) -> SearchFound:
+def _named(value: str, staff: Staff) -> FinderResult:
     """Find tenants in scope by name. At most two reads; adds a notice if there are more tenants than were read."""
     first, more = list_first_tenants(staff)
     named = [row for row in first if matches_name(row.name, value)]
     notices = (f"Searched the names of the first {len(first)} tenants only.",) if more else ()
-    return SearchFound(tuple(map(_hit, named[:HITS])), notices)
+    return FinderResult(tuple(map(_hit, named[:HITS])), notices)
 
 
 def _hit(row: TenantRow) -> SearchHit:
@@ -33,15 +33,15 @@ def _hit(row: TenantRow) -> SearchHit:
     return SearchHit(row.name, url, f"{row.tenant_id}, {row.status or 'without a status'}")
 
 
-def _user(value: str, staff: Staff) -> SearchFound:
+def _user(value: str, staff: Staff) -> FinderResult:
     return _found(users_of_id(value, staff))
 
 
-def _known_as(value: str, staff: Staff) -> SearchFound:
+def _known_as(value: str, staff: Staff) -> FinderResult:
     return _found(users_known_by((value,), staff))
 
 
-def _found(known: KnownUsers) -> SearchFound:
+def _found(known: KnownUsers) -> FinderResult:
     hits = tuple(
         SearchHit(
             f"{user.name} of {user.tenant_id}",
@@ -50,18 +50,18 @@ def _found(known: KnownUsers) -> SearchFound:
         )
         for user in known.users
     )
-    return SearchFound(hits, known.notices)
+    return FinderResult(hits, known.notices)
 
 
-def _channel(value: str, staff: Staff) -> SearchFound:
+def _channel(value: str, staff: Staff) -> FinderResult:
     kind, _, channel_id = value.partition("#")
     try:
         return _owners((checked_channel(kind, channel_id),), staff)
     except Invalid:
-        return SearchFound()
+        return FinderResult()
 
 
-def _channel_id(value: str, staff: Staff) -> SearchFound:
+def _channel_id(value: str, staff: Staff) -> FinderResult:
     """Look up a bare id as a channel of each type that accepts it."""
     channels = []
     for kind in _TOLD_BY_FORM:
@@ -72,7 +72,7 @@ def _channel_id(value: str, staff: Staff) -> SearchFound:
     return _owners(tuple(channels), staff)
 
 
-def _owners(channels: tuple[Channel, ...], staff: Staff) -> SearchFound:
+def _owners(channels: tuple[Channel, ...], staff: Staff) -> FinderResult:
     """Find the tenants in scope that have one of these channels. Three reads for each."""
     hits = []
     for channel in channels:
@@ -81,7 +81,7 @@ def _owners(channels: tuple[Channel, ...], staff: Staff) -> SearchFound:
             for owner in owners_of(channel).tenants
             if staff.scope.covers_tenant(owner)
         ]
-    return SearchFound(tuple(hits))
+    return FinderResult(tuple(hits))
 
 
 FINDERS = (

@@ -6,14 +6,14 @@ from console.audit.events.keys import decode
 from console.audit.events.queries import find_event
 from console.permissions import Permission, Staff
 from console.refs import seal
-from console.search.finders import Finder, SearchFound, SearchHit
+from console.search.finders import Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind
 
 
-def _event(value: str, staff: Staff) -> SearchFound:
+def _event(value: str, staff: Staff) -> FinderResult:
     find_event(value, staff)
     decoded = decode(value)
-    return SearchFound((SearchHit(decoded.description, reverse("event", args=[seal("event", value)]), decoded.shown),))
+    return FinderResult((SearchHit(decoded.description, reverse("event", args=[seal("event", value)]), decoded.shown),))
 
 
 FINDER = Finder("Idempotency records", Permission.AUDIT_REVIEW, {MeaningKind.EVENT: _event})

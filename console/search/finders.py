@@ -24,7 +24,7 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchFound:
+class FinderResult:
     """The hits of one store within the person's scope. `notices` say where the search was incomplete."""
 
     hits: tuple[SearchHit, ...] = ()
@@ -32,7 +32,7 @@ class SearchFound:
 
 
 # Searches for a recognised value in bounded reads within the person's scope. Raises the store's errors.
-Find = Callable[[str, Staff], SearchFound]
+Find = Callable[[str, Staff], FinderResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def country_codes(staff: Staff) -> tuple[str, ...]:
     return _codes(staff) if _codes else ()
 
 
-def with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
+def with_country_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
     """Return the country codes tried for national numbers, and the meanings with those that the codes add at the end.
 
     If the codes cannot be read, none are tried.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Staff
-from console.search.finders import Find, Finder, SearchFound, SearchHit, finders, with_codes
+from console.search.finders import Find, Finder, FinderResult, SearchHit, finders, with_country_codes
 from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_national, tried_with
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     """
     if staff.scope.is_empty:
         return Results(lines=("Your scope is empty, so nothing was searched.",))
-    codes, meanings = with_codes(meanings, staff)
+    codes, meanings = with_country_codes(meanings, staff)
     allowed = [each for each in finders() if staff.can(each.permission)]
     asked = {finder.title: _start(finder, meanings, staff) for finder in allowed}
     asked = {title: futures for title, futures in asked.items() if futures}
@@ -77,7 +77,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
 
 
-def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[SearchFound]]:
+def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[FinderResult]]:
     return [
         _pool.submit(contextvars.copy_context().run, _run_finder, finder.find[meaning.kind], meaning.value, staff)
         for meaning in meanings
@@ -85,15 +85,15 @@ def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Fu
     ]
 
 
-def _run_finder(find: Find, value: str, staff: Staff) -> SearchFound:
+def _run_finder(find: Find, value: str, staff: Staff) -> FinderResult:
     try:
         return find(value, staff)
     except NotFound:
         # Absent and out of scope are the same answer.
-        return SearchFound()
+        return FinderResult()
 
 
-def _gathered(title: str, futures: Sequence[Future[SearchFound]]) -> tuple[list[SearchFound], list[str], bool]:
+def _gathered(title: str, futures: Sequence[Future[FinderResult]]) -> tuple[list[FinderResult], list[str], bool]:
     """Return what one store found in time, a line per look-up that failed or was late, and whether all answered."""
     found, problems, answered = [], [], True
     for future in futures:

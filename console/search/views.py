@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from console import clock
 from console.access import StaffRequest, signed_in
 from console.errors import BadReference
-from console.forms import NO_REASON, KeyField, ask_reason
+from console.forms import NO_REASON, KeyField, add_reason_field
 from console.permissions import Staff
 from console.personal_searches import HOUR, has_reason, needs_reason, record_search
 from console.refs import seal, unseal
@@ -39,7 +39,7 @@ class SearchForm(forms.Form):
     def __init__(self, *args: object, staff: Staff, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["typed"].widget.attrs |= {"type": "search", "data-key": "/", "autofocus": True}
-        ask_reason(self, staff)
+        add_reason_field(self, staff)
 
 
 @signed_in

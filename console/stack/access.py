@@ -7,7 +7,7 @@ from typing import Any
 from console.schema.policies import POLICIES, PolicyScope, statements
 from console.schema.tables import TABLES
 from console.stack.functions import FUNCTIONS, LambdaFunction
-from console.stack.intrinsics import attribute, filled, filled_all, ref, when
+from console.stack.intrinsics import attribute, fn_sub, fn_sub_all, ref, when
 from console.stack.parameters import CHANNELS, title_of
 from console.stack.storage import Resources
 
@@ -92,7 +92,7 @@ def _parts(process: str) -> Iterator[list[dict[str, Any]]]:
 
 
 def _conditional(statement: dict[str, Any]) -> Any:
-    made, condition = filled_all(statement), _CONDITIONS.get(statement["Sid"])
+    made, condition = fn_sub_all(statement), _CONDITIONS.get(statement["Sid"])
     return when(condition, made) if condition else made
 
 
@@ -140,7 +140,7 @@ def _allow(sid: str, resource: Any, *actions: str) -> dict[str, Any]:
 
 def _settings() -> dict[str, Any]:
     # Secrets Manager adds a suffix of six characters to a name.
-    secret = filled(_SCOPE.arn("secretsmanager", "secret:console-${Environment}-??????"))
+    secret = fn_sub(_SCOPE.arn("secretsmanager", "secret:console-${Environment}-??????"))
     return _allow("Settings", secret, "secretsmanager:GetSecretValue")
 
 
@@ -157,11 +157,11 @@ def _of_lambdas(functions: list[LambdaFunction], condition: str) -> Iterator[Any
     yield _allow("Logs", logs, "logs:CreateLogStream", "logs:PutLogEvents")
     for each in functions:
         if each.stream:
-            streams = filled(_SCOPE.arn("dynamodb", f"table/${{{each.table}}}/stream/*"))
+            streams = fn_sub(_SCOPE.arn("dynamodb", f"table/${{{each.table}}}/stream/*"))
             yield if_there(each, _allow("Streams", streams, "dynamodb:ListStreams"))
             yield if_there(each, _allow("GivenUp", attribute("StreamFailures"), "sqs:SendMessage"))
         if each.queue:
-            yield if_there(each, _allow("Brought", filled(each.queue), "sqs:GetQueueAttributes"))
+            yield if_there(each, _allow("Brought", fn_sub(each.queue), "sqs:GetQueueAttributes"))
 
 
 def _execution_role() -> dict[str, Any]:
@@ -170,5 +170,5 @@ def _execution_role() -> dict[str, Any]:
     return {
         "Type": "AWS::IAM::Role",
         "Condition": "UsesContainers",
-        "Properties": {"AssumeRolePolicyDocument": _trust("ecs-tasks"), "ManagedPolicyArns": [filled(managed)]},
+        "Properties": {"AssumeRolePolicyDocument": _trust("ecs-tasks"), "ManagedPolicyArns": [fn_sub(managed)]},
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from console.schema.tables import TABLES
 from console.stack.functions import FUNCTIONS
-from console.stack.intrinsics import attribute, filled, ref, when
+from console.stack.intrinsics import attribute, fn_sub, ref, when
 from console.stack.parameters import OWN_TABLES, VARIABLES, title_of
 from console.stack.storage import DEAD_LETTERS, Resources, table_name_of
 
@@ -107,7 +107,7 @@ def _dimensions(named: Dimensions) -> list[dict[str, Any]]:
 def _alarm(words: str, condition: str, watched: dict[str, Any], threshold: int) -> dict[str, Any]:
     actions = [when("HasAlarmTopic", ref("AlarmTopicArn"))]
     properties = {
-        "AlarmDescription": filled(f"Conversation Console, ${{Environment}}: {words}"),
+        "AlarmDescription": fn_sub(f"Conversation Console, ${{Environment}}: {words}"),
         "ComparisonOperator": "GreaterThanThreshold",
         "Threshold": threshold,
         # Tolerate one bad minute in five.

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from console.stack.intrinsics import filled, ref, when
+from console.stack.intrinsics import fn_sub, ref, when
 from console.stack.parameters import CHANNELS, OTHER_TABLES, title_of
 
 # The settings of every process.
 SETTINGS: dict[str, Any] = {
     "CONSOLE_ENV": ref("Environment"),
-    "SETTINGS_SECRET": filled("console-${Environment}"),
+    "SETTINGS_SECRET": fn_sub("console-${Environment}"),
     "ALLOWED_HOSTS": ref("HostName"),
-    "CONSOLE_URL": when("HasHost", filled("https://${HostName}"), ""),
+    "CONSOLE_URL": when("HasHost", fn_sub("https://${HostName}"), ""),
     **{f"TABLE_{key}": ref(f"{title_of(key)}Table") for key in OTHER_TABLES},
     "HAND_OFF_ROUTING": ref("HandOffRouting"),
     "HANDOFF_QUEUE_URL": ref("HandoffQueueUrl"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.stack.environment import SETTINGS
-from console.stack.intrinsics import attribute, filled, ref
+from console.stack.intrinsics import attribute, fn_sub, ref
 from console.stack.storage import TAGS, VISIBILITY_SECONDS, Resources
 
 RUNTIME = "python3.11"
@@ -95,7 +95,7 @@ def functions() -> Resources:
         if each.stream:
             found[f"{each.name}Source"] = _source(ref(each.stream), _from_stream())
         if each.queue:
-            found[f"{each.name}Source"] = _source(filled(each.queue), _from_queue(each))
+            found[f"{each.name}Source"] = _source(fn_sub(each.queue), _from_queue(each))
         if each.work:
             found |= _schedule(each)
         if each.stream or each.queue:
@@ -124,7 +124,7 @@ def _function(each: LambdaFunction) -> dict[str, Any]:
 
 def _name(each: LambdaFunction, place: str = "") -> Any:
     words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in each.name)
-    return filled(f"{place}console-${{Environment}}{words}")
+    return fn_sub(f"{place}console-${{Environment}}{words}")
 
 
 def _logs(each: LambdaFunction) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def when(condition: str, value: Any, otherwise: Any = NOTHING) -> dict[str, list
     return {"Fn::If": [condition, value, otherwise]}
 
 
-def filled(text: str) -> Any:
+def fn_sub(text: str) -> Any:
     """Substitute `${…}` in a text: parameters, resources and `VARIABLES`; return it unchanged if it has none.
 
     If a variable has a condition, the text is omitted unless that is true.
@@ -37,10 +37,10 @@ def filled(text: str) -> Any:
     return made
 
 
-def filled_all(value: Any) -> Any:
-    """Apply `filled` to every text in lists and maps."""
+def fn_sub_all(value: Any) -> Any:
+    """Apply `fn_sub` to every text in lists and maps."""
     if isinstance(value, dict):
-        return {name: filled_all(each) for name, each in value.items()}
+        return {name: fn_sub_all(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [filled_all(each) for each in value]
-    return filled(value) if isinstance(value, str) else value
+        return [fn_sub_all(each) for each in value]
+    return fn_sub(value) if isinstance(value, str) else value

@@ -5,7 +5,7 @@ from typing import Any
 
 from console.stack.environment import REGION, SCRATCH, SETTINGS, WEB
 from console.stack.functions import log_group
-from console.stack.intrinsics import attribute, filled, ref, when
+from console.stack.intrinsics import attribute, fn_sub, ref, when
 from console.stack.storage import TAGS, Resources
 
 # Where nginx listens, and its configuration.
@@ -31,7 +31,7 @@ def services() -> Resources:
     }
     shared = {
         "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": _named(), "Tags": TAGS}},
-        "ContainerLogs": log_group(filled("/console/${Environment}")),
+        "ContainerLogs": log_group(fn_sub("/console/${Environment}")),
     }
     made = {name: {"Condition": "UsesContainers"} | each for name, each in shared.items()}
     made |= {name: {"Condition": "RunsWeb"} | each for name, each in web.items()}
@@ -40,7 +40,7 @@ def services() -> Resources:
 
 
 def _named() -> Any:
-    return filled("console-${Environment}")
+    return fn_sub("console-${Environment}")
 
 
 def _subnets(parameter: str) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _task(process: str, containers: list[dict[str, Any]], **more: Any) -> dict[s
         "CpuArchitecture": when("OnArm", _CPU["arm64"], _CPU["x86_64"]),
     }
     properties = {
-        "Family": filled(f"console-{process}-${{Environment}}"),
+        "Family": fn_sub(f"console-{process}-${{Environment}}"),
         "RequiresCompatibilities": ["FARGATE"],
         "NetworkMode": "awsvpc",
         "Cpu": ref("TaskCpu"),
@@ -221,7 +221,7 @@ def _service(name: str, group: str, more: dict[str, Any]) -> dict[str, Any]:
         "AssignPublicIp": ref("AssignPublicIp"),
     }
     properties = {
-        "ServiceName": filled(f"{name.lower()}-${{Environment}}"),
+        "ServiceName": fn_sub(f"{name.lower()}-${{Environment}}"),
         "Cluster": ref("Cluster"),
         "LaunchType": "FARGATE",
         "TaskDefinition": ref(f"{name}Task"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from console.schema.definition import in_cloudformation, table_definition
 from console.schema.tables import TABLES
-from console.stack.intrinsics import attribute, filled, ref, when
+from console.stack.intrinsics import attribute, fn_sub, ref, when
 from console.stack.parameters import OWN_TABLES, title_of
 
 Resources = dict[str, dict[str, Any]]
@@ -25,7 +25,7 @@ def tables() -> Resources:
 
 def table_name_of(key: str) -> Any:
     """Return the name of an own table."""
-    return filled(f"{TABLES[key].base}-${{Environment}}")
+    return fn_sub(f"{TABLES[key].base}-${{Environment}}")
 
 
 def _table(key: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ DEAD_LETTERS = {
 
 def _queue(name: str, condition: str = "", *, fifo: bool = False, dead: str = "", receives: int = 0) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        "QueueName": filled(f"console-{name}-${{Environment}}{'.fifo' if fifo else ''}"),
+        "QueueName": fn_sub(f"console-{name}-${{Environment}}{'.fifo' if fifo else ''}"),
         "SqsManagedSseEnabled": True,
         "VisibilityTimeout": VISIBILITY_SECONDS,
         "MessageRetentionPeriod": 4 * DAY if dead else LONGEST_DAYS * DAY,
@@ -90,7 +90,7 @@ def secret() -> Resources:
         "ExcludePunctuation": True,
     }
     properties = {
-        "Name": filled("console-${Environment}"),
+        "Name": fn_sub("console-${Environment}"),
         "Description": "Settings of the console as JSON, among them SECRET_KEY",
         "GenerateSecretString": generated,
         "Tags": TAGS,

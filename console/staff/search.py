@@ -3,18 +3,18 @@
 from django.urls import reverse
 
 from console.permissions import Permission, Staff
-from console.search.finders import Finder, SearchFound, SearchHit
+from console.search.finders import Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind
 from console.staff.directory import AccountFilters, read_page
 
 MOST = 10
 
 
-def _account(value: str, staff: Staff) -> SearchFound:
+def _account(value: str, staff: Staff) -> FinderResult:
     """Find accounts whose username begins with the text, within the administrator's scope."""
     rows = read_page(staff, AccountFilters(prefix=value.lower())).rows
     more = ("There are more accounts. See the Staff page.",) if len(rows) > MOST else ()
-    return SearchFound(
+    return FinderResult(
         tuple(SearchHit(row.name, reverse("staff-account", args=[row.username]), row.username) for row in rows[:MOST]),
         more,
     )

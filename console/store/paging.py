@@ -18,7 +18,7 @@ from console import clock
 from console.refs import seal_cursor, unseal_cursor
 from console.schema.tables import TABLES
 from console.store.models import ForeignModel, Key, key_of_item, query
-from console.store.streams import Candidate, Stretch, key_names, read_on
+from console.store.streams import Candidate, Chunk, key_names, read_on
 
 M = TypeVar("M", bound=ForeignModel)
 
@@ -124,10 +124,10 @@ def read_page(source: PageSource[M], username: str, cursor: str = "", size: int 
     first = read.candidates[0].place if read.candidates else None
     near = None if start == _Position() else first or _Position(None, max(0, len(source.ranges) - 1))
     # `near` is the place after the first row looked at; without one, the list ends here, and back begins at its end.
-    onward, behind = (near, end) if start.back else (end, near)
+    resume_at, behind = (near, end) if start.back else (end, near)
     return PageRead(
         items=tuple(each.item for each in (reversed(rows) if start.back else rows) if each.item is not None),
-        next=_Position(onward.key, onward.number).sealed(binding) if onward else "",
+        next=_Position(resume_at.key, resume_at.number).sealed(binding) if resume_at else "",
         back=_Position(behind.key, behind.number, back=True).sealed(binding) if behind else "",
         looked_at=looked_at,
         thin=end is not None and len(rows) < size,
@@ -163,13 +163,13 @@ def _unsealed(cursor: str, source: PageSource[M], binding: tuple[str, ...]) -> _
     return None
 
 
-def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> tuple[Stretch[M], int]:
+def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> tuple[Chunk[M], int]:
     """Read from a position within the budget of reads; also return how many rows looked at the reader may see."""
     now = clock.now()
     names = (*source.attributes, *key_names(source.model, source.index), source.ttl_attribute)
     looked_at = 0
 
-    def read(at: _Position) -> Stretch[M]:
+    def read(at: _Position) -> Chunk[M]:
         nonlocal looked_at
         found, last = query(
             source.model,
@@ -189,7 +189,7 @@ def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> t
             is_kept = is_shown and (source.keep is None or source.keep(item))
             here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
             candidates.append(Candidate(None, here, item if is_kept else None))
-        return Stretch(candidates, _Position(last, at.number, start.back) if last else _next_range(source, at))
+        return Chunk(candidates, _Position(last, at.number, start.back) if last else _next_range(source, at))
 
     return read_on(read, start, wanted, READS_PER_PAGE), looked_at
 

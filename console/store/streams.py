@@ -40,7 +40,7 @@ class Candidate(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch(Generic[T]):
+class Chunk(Generic[T]):
     """A piece that was read of a stream; `end` is the place after all of it.
 
     `below`: nothing after `end` precedes that order, so that reading on can wait until then; None if that is not known.
@@ -56,18 +56,18 @@ class Stretch(Generic[T]):
         return [each.item for each in self.candidates if each.item is not None]
 
 
-def read_on(read: Callable[[Place], Stretch[T]], start: Place, wanted: int, reads: int) -> Stretch[T]:
+def read_on(read: Callable[[Place], Chunk[T]], start: Place, wanted: int, reads: int) -> Chunk[T]:
     """Read one stream from a place on, until `wanted` items can be shown, it ends, or `reads` are spent."""
     found: list[Candidate[T]] = []
     end, missing = start, wanted
     for _ in range(reads):
-        stretch = read(end)
-        found += stretch.candidates
-        end = stretch.end
-        missing -= len(stretch.items)
+        chunk = read(end)
+        found += chunk.candidates
+        end = chunk.end
+        missing -= len(chunk.items)
         if end is END or missing <= 0:
             break
-    return Stretch(found, end)
+    return Chunk(found, end)
 
 
 def key_names(model: type[ForeignModel], index: str = "") -> list[str]:
@@ -84,25 +84,25 @@ class Stream(Generic[T]):
 
     name: str = ""
     place: Place = BEGINNING
-    stretch: Stretch[T] = field(default_factory=Stretch)
-    read: Callable[[Place, int], Stretch[T]] | None = None
+    chunk: Chunk[T] = field(default_factory=Chunk)
+    read: Callable[[Place, int], Chunk[T]] | None = None
     failed: bool = False
     waiting: deque[Candidate[T]] = field(init=False)
     end: Place = field(init=False)
     below: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.waiting = deque(self.stretch.candidates)
-        self.end = self.place if self.read else self.stretch.end
-        self.below = self.stretch.below
+        self.waiting = deque(self.chunk.candidates)
+        self.end = self.place if self.read else self.chunk.end
+        self.below = self.chunk.below
 
     @property
-    def is_dry(self) -> bool:
+    def needs_reading(self) -> bool:
         """Whether its next candidate is not known yet."""
         return not self.waiting and self.end is not END
 
     @property
-    def onward(self) -> Place:
+    def resume_at(self) -> Place:
         """The place where it continues after a page."""
         return self.place if self.waiting or self.failed else self.end
 
@@ -119,26 +119,29 @@ class Stream(Generic[T]):
     def fetch(self, limit: int) -> None:
         """Read once more, if there is a `read`. Raises the store's errors."""
         if self.read is not None:
-            stretch = self.read(self.end, limit)
-            self.waiting.extend(stretch.candidates)
-            self.end, self.below = stretch.end, stretch.below
+            chunk = self.read(self.end, limit)
+            self.waiting.extend(chunk.candidates)
+            self.end, self.below = chunk.end, chunk.below
 
 
-def dry(streams: Iterable[Stream[T]], *, descending: bool = True) -> list[Stream[T]]:
+def streams_to_read(streams: Iterable[Stream[T]], *, descending: bool = True) -> list[Stream[T]]:
     """Return the streams that must be read further before it is known what comes next."""
     streams = list(streams)
     first = _first(streams, descending)
-    return [each for each in streams if each.is_dry and (first is None or _may_precede(each, first, descending))]
+    return [each for each in streams if each.needs_reading and (first is None or _may_precede(each, first, descending))]
 
 
 def next_of(streams: Sequence[Stream[T]], *, descending: bool = True) -> Stream[T] | None:
-    """Return the stream with the next candidate, of equals the earlier one; None at the end, or if one is `dry`."""
-    return None if dry(streams, descending=descending) else _first(streams, descending)
+    """Return the stream with the next candidate, of equals the earlier one.
+
+    None at the end, or if a stream must be read further to know it.
+    """
+    return None if streams_to_read(streams, descending=descending) else _first(streams, descending)
 
 
-def read_dry(streams: Sequence[Stream[T]], limit: int) -> bool:
-    """Read every `dry` stream once, in parallel; return whether there was one. Raises the store's errors."""
-    found = dry(streams)
+def read_further(streams: Sequence[Stream[T]], limit: int) -> bool:
+    """Read every stream that needs it once, in parallel; return whether there was one. Raises the store's errors."""
+    found = streams_to_read(streams)
     parallel(*(partial(each.fetch, limit) for each in found))
     return bool(found)
 
@@ -178,8 +181,8 @@ def merge(streams: Sequence[Stream[T]], size: int, *, descending: bool = True) -
                 break
             page.items.append((item, {each.name: each.place for each in streams if each.place != BEGINNING}))
         page.reached = stream.take().order
-    if any(each.onward is not END for each in streams if not each.failed):
-        page.after = {each.name: each.onward for each in streams if each.onward != BEGINNING}
+    if any(each.resume_at is not END for each in streams if not each.failed):
+        page.after = {each.name: each.resume_at for each in streams if each.resume_at != BEGINNING}
     return page
 
 

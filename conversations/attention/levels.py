@@ -17,7 +17,7 @@ from console.store.models import items_of, version_of
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
 from conversations.attention.hours import WEEKDAYS, BusinessHours
-from conversations.companies import check_lead
+from conversations.companies import check_team_lead
 from conversations.records import STUCK_AFTER
 
 COMPANY, PROJECT = "COMPANY", "PROJECT#"
@@ -131,7 +131,7 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
-    check_lead(company_id, staff)
+    check_team_lead(company_id, staff)
     items = stored_in(company_id)
     item = items.get(_sort_key(project_id), {})
     otherwise = read(items.get(COMPANY, {}), DEFAULTS) if project_id else DEFAULTS
@@ -143,7 +143,7 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
 
     Raises as `load`, and `Conflict` if the stored version is not `version`.
     """
-    check_lead(company_id, staff)
+    check_team_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
     entry = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)

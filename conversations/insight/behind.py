@@ -53,7 +53,7 @@ class FactPage:
     reached: date | None = None
 
 
-def read_behind(source: NumberSource, after: tuple[str, str] | None = None, rows: int = ROWS) -> FactPage:
+def read_drill_down(source: NumberSource, after: tuple[str, str] | None = None, rows: int = ROWS) -> FactPage:
     """Read a page of the facts behind a number, starting after a position.
 
     One Query for the sums and at most `READS` for facts. Raises the store's errors.

@@ -26,7 +26,7 @@ from console.store.models import items_of, plain_item, version_of
 from console.store.presence import table_ready
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
-from conversations.companies import check_lead
+from conversations.companies import check_team_lead
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
 from conversations.insight.reading import MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
@@ -119,7 +119,7 @@ def load(company_id: str, staff: Staff) -> CostBudget:
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
-    check_lead(company_id, staff)
+    check_team_lead(company_id, staff)
     answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_key(PARTITION, company_id), ConsistentRead=True)
     return _read(plain_item(answer["Item"])) if "Item" in answer else CostBudget(company_id)
 

@@ -192,11 +192,11 @@ class FactWalker(LeasedWorker):
         if self._table is None:
             self._note_end()
             return Counter()
-        items, onward = read_page(self._table.key, self._table.attributes, self._start)
+        items, resume_at = read_page(self._table.key, self._table.attributes, self._start)
         done = write_page_facts(self._table, items, self._seen)
         self.counts += done
-        self._start = onward
-        if onward is None:
+        self._start = resume_at
+        if resume_at is None:
             self._end(self._table)
         return done
 

@@ -34,7 +34,7 @@ from console.trail.recording import (
     put_version,
     record,
 )
-from conversations.companies import check_lead
+from conversations.companies import check_team_lead
 from conversations.notifications.addresses import DestinationKind, address_problem
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
 
@@ -103,7 +103,7 @@ def types_for(company_id: str) -> tuple[NotificationType, ...]:
 def check_manager(company_id: str, staff: Staff) -> None:
     """Raise `Forbidden` or `NotFound` unless a person manages the destinations of that company ("": of all)."""
     if company_id:
-        check_lead(company_id, staff)
+        check_team_lead(company_id, staff)
         return
     staff.require(Permission.TEAM_LEAD)
     if not staff.scope.everything:

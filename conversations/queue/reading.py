@@ -18,7 +18,7 @@ from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.models import query
 from console.store.presence import index_ready
-from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, read_on
+from console.store.streams import BEGINNING, Candidate, Chunk, Keyset, Place, Stream, read_on
 from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex, Conversation, HandOffQueueIndex
@@ -54,7 +54,7 @@ def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> Que
             for partition, rank in partitions
         )
     )
-    page = page_of([Stream(stretch=read) for read in reads], parameters)
+    page = page_of([Stream(chunk=read) for read in reads], parameters)
     return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
 
 
@@ -65,22 +65,22 @@ _PARTITIONS = {
 }
 
 
-def _read_partition(partition: str, rank: str, parameters: QueueParameters, *, is_mixed: bool) -> Stretch[QueueEntry]:
+def _read_partition(partition: str, rank: str, parameters: QueueParameters, *, is_mixed: bool) -> Chunk[QueueEntry]:
     """Read one partition of the index. `is_mixed`: it also contains rows that the tab does not list."""
     place, low, high = parameters.place, "", parameters.filters.latest_since(parameters.now)
     if place is not None and place.at[:1] != rank:
         if (place.at[:1] > rank) is not parameters.back:
-            return Stretch()
+            return Chunk()
     elif place is not None:
         low = "" if parameters.back else place.at[1:]
         high = min(filter(None, (high, place.at[1:]))) if parameters.back else high
     if low and high and low > high:
-        return Stretch()
+        return Chunk()
     seen = len(parameters.place.seen) if parameters.place else 0
     looks_at_rows = is_mixed or parameters.filters.narrows_rows
     limit = FILTERED_LIMIT if looks_at_rows else parameters.size + 1 + seen
 
-    def read(start: Place) -> Stretch[QueueEntry]:
+    def read(start: Place) -> Chunk[QueueEntry]:
         items, end = query(
             Conversation,
             partition,
@@ -91,7 +91,7 @@ def _read_partition(partition: str, rank: str, parameters: QueueParameters, *, i
             start=start or None,
             attributes=SUMMARY_ATTRIBUTES,
         )
-        return Stretch([_candidate(raw, rank, parameters) for raw in items], end)
+        return Chunk([_candidate(raw, rank, parameters) for raw in items], end)
 
     return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
 
@@ -161,7 +161,7 @@ def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> Qu
         if parameters.wants(entry) and _is_beyond(entry, parameters)
     ]
     return replace(
-        page_of([Stream(stretch=Stretch(rows))], parameters),
+        page_of([Stream(chunk=Chunk(rows))], parameters),
         looked_at=found.looked_at,
         incomplete=found.incomplete,
         left_out=found.left_out,

@@ -20,7 +20,7 @@ from console.refs import seal, unseal
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of, plain_item, version_of
-from conversations.companies import check_lead
+from conversations.companies import check_team_lead
 from conversations.forms import HAND_OFFS, KNOWN, ORDERS, TASKS
 from conversations.queries import FAMILY
 from conversations.queue.form import TAB_LABELS, WAITS
@@ -173,7 +173,7 @@ class ViewOwner:
         if not self.is_seen_by(staff):
             raise NotFound
         if self.audience is Audience.COMPANY:
-            check_lead(self.id, staff)
+            check_team_lead(self.id, staff)
         if not self.may_write(staff):
             raise Forbidden("Only leads who see all companies can change the views for all.")
 

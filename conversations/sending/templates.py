@@ -99,7 +99,7 @@ def fetch(row: MessageRow) -> None:
     row.update(actions=changes, condition=MessageRow.conversation.exists())
 
 
-def filled(template: Template, values: Mapping[str, str]) -> str:
+def fill_in_template(template: Template, values: Mapping[str, str]) -> str:
     """Return the template's text with its blanks filled in. Raises `Invalid` if a value is empty or too long.
 
     A value is plain text: a blank in it is not filled.

@@ -10,7 +10,7 @@ from console.forms import bind_lookup
 from console.permissions import COMPANY, Permission, Staff
 from console.schema.tables import TABLES
 from console.search import finders
-from console.search.finders import Finder, SearchFound, SearchHit
+from console.search.finders import Finder, FinderResult, SearchHit
 from console.staff import known_companies
 from console.store.presence import has_known_key, index_ready, table_ready
 from console.system_sections import SystemSection
@@ -63,13 +63,13 @@ def _finder(adapter: Adapter) -> Finder:
     )
 
 
-def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], SearchFound]:
+def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], FinderResult]:
     """Return a function that runs these look-ups one after the other."""
 
-    def find(value: str, staff: Staff) -> SearchFound:
+    def find(value: str, staff: Staff) -> FinderResult:
         if adapter.unsearched and not staff.scope.everything:
-            return SearchFound(notices=(adapter.unsearched,))
-        return SearchFound(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
+            return FinderResult(notices=(adapter.unsearched,))
+        return FinderResult(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
 
     return find
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from console import clock
 from console.audit.queries import belongs_to_company, has_record_index, read_entries, read_records
 from console.audit.state import StateMoment
-from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
+from console.store.streams import BEGINNING, END, Candidate, Chunk, Place, Stream
 from console.trail.actions import instant_of
 from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.messages import StoredMessages
@@ -78,7 +78,7 @@ def entries(
         )
         for entry in found
     ]
-    return Stream(name, start, Stretch(candidates, end))
+    return Stream(name, start, Chunk(candidates, end))
 
 
 def records(
@@ -100,7 +100,7 @@ def records(
         )
         for record in found
     ]
-    return Stream(name, start, Stretch(candidates, list(end) if end else END))
+    return Stream(name, start, Chunk(candidates, list(end) if end else END))
 
 
 def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
@@ -143,7 +143,7 @@ def stream_of_list(name: str, start: Place, items: Mapping[Dated, T], size: int)
     behind = Dated.of(start)
     ordered = sorted((dated for dated in items if behind is None or dated < behind), reverse=True)
     found = [Candidate(dated.order, dated.place, items[dated]) for dated in ordered[:size]]
-    return Stream(name, start, Stretch(found, found[-1].place if len(ordered) > size else END))
+    return Stream(name, start, Chunk(found, found[-1].place if len(ordered) > size else END))
 
 
 def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:

@@ -93,7 +93,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
-        "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
+        "updates_url": _with_list(reverse("conversation-updates", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off, opened.replies_known),
         "box": _box_of(request, opened),
         "presence": _presence_of(opened, request.staff),

@@ -23,7 +23,7 @@ from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
 from console.store.presence import table_ready
 from conversations.companies import companies_for, projects_of
-from conversations.insight.behind import ROWS, NumberSource, read_behind
+from conversations.insight.behind import ROWS, NumberSource, read_drill_down
 from conversations.insight.budgets import month_costs
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
@@ -112,7 +112,7 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     binding = (slug, query.owners[0], query.where.key, link.topic, *link.pattern, str(first), str(last))
     cursor = request.GET.get("cursor", "")
     after = unseal_cursor(cursor, *binding, request.staff.username) if cursor else None
-    found = read_behind(sources[0], tuple(after) if after else None, ROWS)
+    found = read_drill_down(sources[0], tuple(after) if after else None, ROWS)
     links = links_of([each.id.partition("#")[0] for each in found.facts])
     context |= {
         "amount": found.amount,

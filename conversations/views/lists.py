@@ -210,14 +210,14 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
         "who": identifier_for(primary_channel, staff),
         "list_title": "Conversations of this recipient",
         "elsewhere_url": reverse("recipient-elsewhere", args=[ref]) if staff.can(Permission.PII_REVEAL) else "",
-        "looks_url": looks_url(ref, staff),
+        "access_log_url": access_log_url(ref, staff),
     }
     return _list(request, "recipient", form, page, {"list": "recipient", "reference": ref}, context)
 
 
-def looks_url(ref: str, staff: Staff) -> str:
+def access_log_url(ref: str, staff: Staff) -> str:
     """Return the URL of the list of who looked this recipient up; "" without the permission to review."""
-    return reverse("audit-looks-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
+    return reverse("access-log-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -285,7 +285,7 @@ def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
     context = {
         "who": who,
         "results": results,
-        "looks_url": looks_url(ref, request.staff),
+        "access_log_url": access_log_url(ref, request.staff),
         "crumbs": [
             {"label": "Conversations", "url": reverse("conversations")},
             {"label": f"Recipient {who}", "url": reverse("recipient", args=[ref])},

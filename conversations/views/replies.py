@@ -37,7 +37,7 @@ from conversations.sending.outbox import (
     unseal_form,
 )
 from conversations.sending.states import RETRIED
-from conversations.sending.templates import filled, read_template, request_template
+from conversations.sending.templates import fill_in_template, read_template, request_template
 from conversations.services import reply_box
 
 REPLY_ERRORS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
@@ -68,7 +68,7 @@ def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str
     found = read_template(facts.credentials).template
     if found is None:
         raise Invalid("Load the template first.")
-    text = filled(found, values)
+    text = fill_in_template(found, values)
     if "preview" in request.POST:
         return _render_again(request, ref, None, "", values, preview=text)
     accept(form, request.staff, text, template=found.template_id, variables=values)

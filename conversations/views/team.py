@@ -22,7 +22,7 @@ from console.staff.colleagues import colleagues_of
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
-from conversations.companies import check_lead, companies_for, company_named, projects_of
+from conversations.companies import check_team_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.insight import budgets
 from conversations.team import start_of_day, team_of
@@ -326,7 +326,7 @@ def _as_seen(group: Group | None, request: StaffRequest) -> Group | None:
 
 
 def _company(request: StaffRequest, company_id: str) -> Any:
-    check_lead(company_id, request.staff)
+    check_team_lead(company_id, request.staff)
     company = company_named(company_id)
     if company is None:
         raise NotFound

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
 from console.errors import BadReference, Invalid
-from console.forms import ask_reason
+from console.forms import add_reason_field
 from console.permissions import Permission, Staff
 from console.personal_searches import has_reason, needs_reason, record_search
 from console.refs import seal_data, unseal_data
@@ -30,7 +30,7 @@ KIND = "resolve"
 def resolve(request: StaffRequest) -> HttpResponse:
     """Ask for what a webhook sent (POST), then redirect to the answer, with the sealed channels in `asked`."""
     form = ResolveForm(request.POST if request.method == "POST" else None)
-    ask_reason(form, request.staff)
+    add_reason_field(form, request.staff)
     if not form.is_bound:
         return render(request, "tenants/resolve.html", _context(request, form))
     if form.is_valid() and _may_look(form, request.staff):

@@ -293,7 +293,7 @@ def test_the_line_is_accessible_in_every_look(open_page, talk):
     one.change(hand_off_to_human=True, hand_off_agent="tom", hand_off_action_id="f" * 32)
     look_again(page)
     expect(news(page)).to_contain_text("Show")
-    check_looks(page, "conversation-news")
+    check_looks(page, "conversation-updates")
 
 
 def test_signed_out_it_ends_politely(open_page, talk):

@@ -36,7 +36,7 @@ DEALT = STRINGS[::EVERY]
 # Strings in a group for pages that show many texts, or show them in part; and for the others.
 GROUP, LARGER_GROUP = 20, 67
 # Redirects, fragments that are put into a page by pressing what is on it, and files.
-LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-news", "insight-csv"}
+LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-updates", "insight-csv"}
 # Of these every address shows something else; of the others the first will do.
 WHOLE = {"queue", "conversations", "conversation-find", "trail", "store-list", "store-record"}
 # Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.
@@ -64,7 +64,7 @@ LINES = {"state.risk_flag", "message.role", "message.tool"}
 # What pages show of one object only, or cut to a line: not each string comes first there.
 IN_PART = {
     # Of a reason to search its beginning.
-    **{f"admin: audit-looks-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
+    **{f"admin: access-log-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
     "admin: conversation": (
         "state.unknown attribute",
         "reply.author_name",

@@ -13,7 +13,7 @@ LISTS = {
     "conversations", "company", "company-page-2", "company-last-message", "project", "recipient", "replies",
     "conversations-export",
     "audit", "audit-own", "audit-filtered", "audit-same-key", "audit-find", "audit-entry", "audit-entry-changes",
-    "audit-export", "audit-picture", "audit-looks", "audit-looks-person", "audit-looks-conversation",
+    "audit-export", "audit-chart", "access-log", "access-log-person", "access-log-conversation",
     "trail", "timeline-in-place", "timeline-line", "events-list", "events-record", "events",
     "tenants", "tenants-redacted", "tenant", "tenant-neglected", "tenant-users", "tenant-users-redacted",
     "tenant-channels", "tenant-history", "tenant-memories", "tenant-conversations", "tenant-onboarding-review",

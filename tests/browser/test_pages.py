@@ -109,15 +109,15 @@ PAGES = [
     ("auditor", "audit-entry-changes", "/audit/?action=staff.changed", [OPEN], "changed the account"),
     ("auditor", "audit-export", "/audit/export/?group=hand-off", ["details summary"], "Export"),
     ("auditor", "audit-export-error", "/audit/export/?action=junk&since=junk", [".form .btn"], "Export"),
-    ("auditor", "audit-picture", "/audit/picture/", [], "Chart"),
-    ("auditor", "audit-picture-nothing", "/audit/picture/?actor=no.body", [], "Chart"),
-    ("auditor", "audit-looks", "/audit/looks/", [], "Access log"),
-    ("auditor", "audit-looks-person", "/audit/looks/people/amira/", [], "What they looked at"),
-    ("auditor", "audit-looks-nobody", "/audit/looks/people/no.body/", [], "What they looked at"),
-    ("auditor", "audit-looks-unseen", "/audit/looks/", events_of(HANDLED), "Access log"),
+    ("auditor", "audit-chart", "/audit/picture/", [], "Chart"),
+    ("auditor", "audit-chart-nothing", "/audit/picture/?actor=no.body", [], "Chart"),
+    ("auditor", "access-log", "/audit/looks/", [], "Access log"),
+    ("auditor", "access-log-person", "/audit/looks/people/amira/", [], "What they looked at"),
+    ("auditor", "access-log-nobody", "/audit/looks/people/no.body/", [], "What they looked at"),
+    ("auditor", "access-log-unseen", "/audit/looks/", events_of(HANDLED), "Access log"),
     (
         "auditor",
-        "audit-looks-conversation",
+        "access-log-conversation",
         "/audit/looks/people/amira/",
         # Other tests of the run may have had her look at people and exports since.
         ["tbody th a:has-text('#')", "a.btn:has-text('Access log')"],
@@ -261,7 +261,7 @@ PAGES = [
 # Pages that say that there is nothing, or the same as another with a filter, a message or fewer rights.
 ALIKE = re.compile(
     r".*-(nothing|empty|nobody|unseen|filtered|error|redacted|mine|colleagues|page-2|permalink|own|same-key)"
-    r"|sign-in-error|project|staff-(disable|password|change)|account-password|audit-looks-person"
+    r"|sign-in-error|project|staff-(disable|password|change)|account-password|access-log-person"
     r"|tenant-(neglected|broken|suspended|channel-move|.*-alike|user-remove|onboarding-(settings|companies))"
 )
 

@@ -57,12 +57,12 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
         "audit-entry": [reverse("audit-entry", args=[each]) for each in entry_refs(side)],
         **{
             name: [reverse(name), _with(name, **filters), _with(name, about=about)]
-            for name in ("audit-export", "audit-picture")
+            for name in ("audit-export", "audit-chart")
         },
-        "audit-looks": [reverse("audit-looks")],
-        "audit-looks-person": [reverse("audit-looks-person", args=[each]) for each in (side.username, staff.username)],
-        "audit-looks-conversation": [reverse("audit-looks-conversation", args=[side.trail_ref])],
-        "audit-looks-recipient": [reverse("audit-looks-recipient", args=[side.recipient_ref])],
+        "access-log": [reverse("access-log")],
+        "access-log-person": [reverse("access-log-person", args=[each]) for each in (side.username, staff.username)],
+        "access-log-conversation": [reverse("access-log-conversation", args=[side.trail_ref])],
+        "access-log-recipient": [reverse("access-log-recipient", args=[side.recipient_ref])],
         "events": [reverse("events")],
         "event": [reverse("event", args=[event_ref(key)]) for key in event_keys],
         "events-of-conversation": [
@@ -74,7 +74,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
 
 def posts(side: Side) -> dict[str, list[Post]]:
     """Every POST: each look-up, and exports in both formats, of a company and of one conversation."""
-    looks, events, (about, _) = reverse("audit-looks"), reverse("events"), sealed(side)
+    looks, events, (about, _) = reverse("access-log"), reverse("events"), sealed(side)
     return {
         "audit-find": [
             (reverse("audit-find"), {"what": CONVERSATION, "value": side.conversation_id}),
@@ -84,7 +84,7 @@ def posts(side: Side) -> dict[str, list[Post]]:
             (_with("audit-export", company=side.company_id), {"format": "csv"}),
             (_with("audit-export", about=about), {"format": "jsonl"}),
         ],
-        "audit-looks": [
+        "access-log": [
             (looks, {"look": "person", "username": side.username}),
             (looks, {"look": "conversation", "conversation_id": side.conversation_id}),
             (looks, {"look": "recipient", "recipient": side.recipient}),

@@ -56,7 +56,7 @@ ACTIONS: dict[HandOffAction, tuple[str, dict[str, str]]] = {
 # The id of the action that "take the longest waiting" was rendered with.
 TAKE_ID = "0" * 32
 NOW = str(clock.to_epoch(clock.now()))
-LOOK_UPS = ("search", "conversation-find", "store-find", "audit-find", "audit-looks", "events", "channels-resolve")
+LOOK_UPS = ("search", "conversation-find", "store-find", "audit-find", "access-log", "events", "channels-resolve")
 FILTERS = {"status": "reply_sent", "channel": "whatsapp", "hand_off": "held", "task": "0"}
 
 
@@ -106,7 +106,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
             reverse("conversation", args=[ref(side, "email")]),
             _with(conversation, saved=saved_replies.reference(side, "to change")),
         ],
-        "conversation-news": _news(side, inside),
+        "conversation-updates": _news(side, inside),
         "conversation-last-message": [_with(reverse("conversation-last-message", args=[ref(side, "ai")]), **inside)],
         "conversation-step": [
             _with(reverse("conversation-step", args=[side.conversation_ref, direction]), **{"in": context})
@@ -198,7 +198,7 @@ def hand_offs(side: Side, staff: Staff) -> list[Post]:
 
 def _news(side: Side, inside: dict[str, str]) -> list[str]:
     """As a page asks that knows nothing, one that is up to date, and one that knew another hand-off and one message."""
-    address = reverse("conversation-news", args=[side.conversation_ref])
+    address = reverse("conversation-updates", args=[side.conversation_ref])
     item = Conversation.get(*side.keys["mine"], consistent_read=True)
     since = since_of(item, hand_off_of(item), latest_replies(item))
     known = {"since": f"other-{since.partition('-')[2][::-1]}", "shown": "1"}

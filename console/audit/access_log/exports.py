@@ -55,12 +55,12 @@ class ExportsAcross:
 NO_EXPORTS_ACROSS = ExportsAcross()
 
 
-def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> ExportsAcross:
+def exports_across(conversation_id: str, staff: Staff, accesses: Iterable[AuditEntry]) -> ExportsAcross:
     """Return the exports across conversations whose filters match anything in the trail as it is today.
 
-    `looks` are entries of the trail, which may name its company. Usually at most six Queries: four of one entry each,
-    in parallel, and one for each kind of export; one more if only the conversation itself names its company. Raises
-    the store's errors.
+    `accesses` are entries of the trail, which may name its company. Usually at most six Queries: four of one entry
+    each, in parallel, and one for each kind of export; one more if only the conversation itself names its company.
+    Raises the store's errors.
     """
     if not staff.scope.everything:
         return ExportsAcross(why_not=NOT_IN_SCOPE)
@@ -75,7 +75,7 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
     reaches = gathered.reaches
     near = [each for each in gathered.entries if _may_contain(each, conversation_id, times[0], times[-1])]
     return ExportsAcross(
-        entries=_for_company(near, conversation_id, (*ends, *looks)),
+        entries=_for_company(near, conversation_id, (*ends, *accesses)),
         read=len(gathered.entries),
         # Exports older than the trail's first entry cannot contain the conversation.
         is_all=gathered.is_all or (reaches is not None and reaches < times[0]),

@@ -57,7 +57,7 @@ class AccessLogRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class AccessLog:
     """Rows, latest first. `read` is the number of entries read, back to `reaches` (None: all of them).
 
     `why_not` says why nothing could be read. `across`: for one conversation, the exports recorded in other trails, also
@@ -75,11 +75,11 @@ class Looks:
 
     @property
     def times(self) -> int:
-        """The number of looks in all rows."""
+        """The number of accesses in all rows."""
         return sum(row.times for row in self.rows)
 
 
-def looks_of_person(username: str, staff: Staff) -> Looks:
+def access_log_of_person(username: str, staff: Staff) -> AccessLog:
     """Return what one member of staff looked at, conversation by conversation, within the reader's scope.
 
     An unknown name, a person out of scope and one who never looked give the same result. Raises as `read_review`.
@@ -87,10 +87,10 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     # NOBODY is a filter for entries without an actor, not a username.
     review = Review(ACCESS_ACTIONS, actor="" if username == NO_ACTOR_FILTER else username)
     if not review.actor:
-        return Looks((), 0, is_all=True, reaches=None)
+        return AccessLog((), 0, is_all=True, reaches=None)
     plan = preview_plan(review, staff)
     if TRAIL_BY_TRAIL in plan.notices and not plan.partitions:
-        return Looks((), 0, is_all=False, reaches=None, why_not=TRAIL_BY_TRAIL)
+        return AccessLog((), 0, is_all=False, reaches=None, why_not=TRAIL_BY_TRAIL)
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
 
     def words(_: object, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -111,7 +111,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     rows = _rows(
         gathered.entries, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, describe_look
     )
-    return _looks(rows, gathered, notices=plan.notices)
+    return _access_log(rows, gathered, notices=plan.notices)
 
 
 def _whose(trail: str) -> str:
@@ -148,7 +148,7 @@ def _in_tenant(entry: AuditEntry) -> str:
     return text_of(value)[:200] if isinstance(value, str) else ""
 
 
-def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
+def access_log_of_conversation(conversation_id: str, staff: Staff) -> AccessLog:
     """Return who looked at one conversation, person by person, and who exported what may contain it.
 
     Raises `NotFound` out of scope, and what `read_review` raises.
@@ -165,7 +165,7 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
 
     rows = rows_by_person((*gathered.entries, *across.entries), what)
     is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
-    return _looks(rows, gathered, across=across, is_unknown=is_unknown)
+    return _access_log(rows, gathered, across=across, is_unknown=is_unknown)
 
 
 def _is_unknown(conversation_id: str, staff: Staff) -> bool:
@@ -201,7 +201,7 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 def person_url(username: str) -> str:
     """Return the URL of the list of what one person looked at; "" for a name that a URL must not contain."""
-    return reverse("audit-looks-person", args=[username]) if is_url_safe_username(username) else ""
+    return reverse("access-log-person", args=[username]) if is_url_safe_username(username) else ""
 
 
 def is_url_safe_username(username: str) -> bool:
@@ -223,15 +223,15 @@ def conversations_of(recipient: str, staff: Staff) -> tuple[tuple[tuple[str, str
     return conversations, more
 
 
-def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, ...]]:
+def access_log_of_recipient(recipient: str, staff: Staff) -> tuple[AccessLog, tuple[str, ...]]:
     """Return who looked at a person, and the ids of the conversations whose trails were read.
 
     One Query of each trail, in parallel. For people with all companies in scope, searches, look-ups in all stores and
     exports of the person's list are read from the index by action type. Raises what `conversations_of` does.
     """
     conversations, more = conversations_of(recipient, staff)
-    read = parallel(*(partial(_looks_in, *each) for each in conversations))
-    entries = [entry for looks, _ in read for entry in looks]
+    read = parallel(*(partial(_accesses_in, *each) for each in conversations))
+    entries = [entry for accesses, _ in read for entry in accesses]
     is_all = not more and all(whole for _, whole in read)
     notices: tuple[str, ...] = (ONLY_OWN,)
     if staff.scope.everything:
@@ -241,26 +241,26 @@ def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, 
         entries += [entry for entry in gathered.entries if person in _people_in(entry)]
         is_all, notices = is_all and gathered.is_all, ()
     rows = rows_by_person(entries, describe_look)
-    looks = Looks(rows, len(entries), is_all, None, notices, across=ExportsAcross(why_not=NO_EXPORTS))
-    return looks, tuple(conversation_id for conversation_id, _ in conversations)
+    found = AccessLog(rows, len(entries), is_all, None, notices, across=ExportsAcross(why_not=NO_EXPORTS))
+    return found, tuple(conversation_id for conversation_id, _ in conversations)
 
 
-def _looks_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], bool]:
-    """Return the looks among the newest entries of a conversation's trail, and whether the whole trail was read."""
+def _accesses_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], bool]:
+    """Return the accesses among the newest entries of a conversation's trail, and whether the whole trail was read."""
     entries, end = read_entries(conversation_id, epochs=False, limit=ENTRIES_EACH)
     now = clock.now()
-    looks = (
+    accesses = (
         each for each in entries if each.plain("action_type") in ACCESS_ACTIONS and belongs_to_company(each, company_id)
     )
-    return [each for each in looks if is_live(each, now)], end is None
+    return [each for each in accesses if is_live(each, now)], end is None
 
 
 # Maps what the entries of a row share, and the entries, to the row's name, note and URL.
 RowLabels = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(rows: tuple[AccessLogRead, ...], gathered: GatheredEntries, **more: Any) -> Looks:
-    return Looks(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
+def _access_log(rows: tuple[AccessLogRead, ...], gathered: GatheredEntries, **more: Any) -> AccessLog:
+    return AccessLog(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
 
 
 def _rows(

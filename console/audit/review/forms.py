@@ -14,7 +14,7 @@ from console.audit.events.keys import decode, shown_key
 from console.audit.review.plan import MOST_NAMED, NO_ACTOR_FILTER, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
-from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason, cleaned_by
+from console.forms import PLAIN_TEXT, DaysForm, KeyField, add_reason_field, cleaned_by
 from console.permissions import COMPANY, TENANT, Staff
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
@@ -303,7 +303,7 @@ class AboutForm(forms.Form):
 
     def __init__(self, data: QueryDict | None, staff: Staff) -> None:
         super().__init__(data)
-        ask_reason(self, staff)
+        add_reason_field(self, staff)
 
     def about(self) -> About:
         """Return what a valid form names."""

@@ -22,7 +22,7 @@ from console.store.calls import parallel
 from console.store.models import query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
-from console.store.streams import Candidate, Keyset, Place, Stream, Stretch
+from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
 from console.trail.actions import HAND_OFF_PREFIX, LONGEST_PERIOD, Action
 from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
 from console.trail.recording import staff_trail
@@ -293,7 +293,7 @@ class TrailPartition:
     def _first_range(self) -> int:
         return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
 
-    def read(self, place: Place, limit: int) -> Stretch[AuditEntry]:
+    def read(self, place: Place, limit: int) -> Chunk[AuditEntry]:
         """Read at most `limit` further entries with one Query. Raises the store's errors."""
         number, start = place
         since = self.since
@@ -319,7 +319,7 @@ class TrailPartition:
             if key != high and not self.start.has_seen(key, trail):
                 found.append(Candidate((key, trail), START, entry))
         if last:
-            return Stretch(found, [number, last])
+            return Chunk(found, [number, last])
         if number == TIMESTAMPS and self._has_dates:
-            return Stretch(found, [EPOCHS, START], below=(SPLIT, ""))
-        return Stretch(found)
+            return Chunk(found, [EPOCHS, START], below=(SPLIT, ""))
+        return Chunk(found)

@@ -27,7 +27,7 @@ from console.errors import TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import current_budget, parallel
 from console.store.presence import table_ready
-from console.store.streams import END, Keyset, dry, next_of, read_dry
+from console.store.streams import END, Keyset, next_of, read_further, streams_to_read
 from console.trail.actions import happened_at, instant_of, is_live, outcome_of
 from console.trail.models import AuditEntry
 from console.trail.recording import staff_trail
@@ -186,15 +186,15 @@ class _ReviewWalk:
         """Return whether there is more after what was taken; reads the epochs if only they are left."""
         if not any(each.waiting for each in self._streams) and self._only_epochs_are_left():
             self._read(PAGE_SIZE)
-        return any(each.onward is not END for each in self._streams)
+        return any(each.resume_at is not END for each in self._streams)
 
     def _read(self, limit: int) -> bool:
         if self._only_epochs_are_left():
             self.place = EPOCHS_BEGIN
-        return read_dry(self._streams, limit)
+        return read_further(self._streams, limit)
 
     def _only_epochs_are_left(self) -> bool:
-        waiting = dry(self._streams)
+        waiting = streams_to_read(self._streams)
         return bool(waiting) and all(each.below is not None for each in waiting)
 
     def _is_wanted(self, entry: AuditEntry, owners: frozenset[str]) -> bool:

@@ -12,19 +12,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.access_log.reading import (
+    access_log_of_conversation,
+    access_log_of_person,
+    access_log_of_recipient,
     check_conversation,
     conversations_of,
     is_url_safe_username,
-    looks_of_conversation,
-    looks_of_person,
-    looks_of_recipient,
     person_url,
 )
 from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.plan import ACCESS_ACTIONS
 from console.audit.scoping import conversation_url
 from console.errors import NotFound
-from console.forms import PLAIN_TEXT, KeyField, LookupForm, by_look, lookup_forms
+from console.forms import PLAIN_TEXT, KeyField, LookupForm, lookup_forms, lookups_by_name
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.redaction import mask_identifier, redact
@@ -71,7 +71,7 @@ class RecipientLooks(LookupForm):
     )
 
 
-LOOKUPS: dict[str, type[LookupForm]] = by_look(PersonLooks, ConversationLooks, RecipientLooks)
+LOOKUPS: dict[str, type[LookupForm]] = lookups_by_name(PersonLooks, ConversationLooks, RecipientLooks)
 
 
 @requires(Permission.AUDIT_REVIEW)
@@ -87,10 +87,10 @@ def _found(staff: Staff, form: LookupForm) -> str:
     if isinstance(form, RecipientLooks):
         typed = form.cleaned_data["recipient"]
         conversations_of(typed, staff)
-        return reverse("audit-looks-recipient", args=[seal("recipient", typed)])
+        return reverse("access-log-recipient", args=[seal("recipient", typed)])
     conversation_id = form.cleaned_data["conversation_id"]
     check_conversation(conversation_id, staff)
-    return reverse("audit-looks-conversation", args=[seal("trail", conversation_id)])
+    return reverse("access-log-conversation", args=[seal("trail", conversation_id)])
 
 
 def _lookups(
@@ -115,7 +115,7 @@ def person(request: StaffRequest, username: str) -> HttpResponse:
     if not is_url_safe_username(username):
         raise NotFound
     context = {
-        "looks": looks_of_person(username, request.staff),
+        "access_log": access_log_of_person(username, request.staff),
         "title": username,
         "by_person": True,
         "entries_url": _entries_url(actor=username),
@@ -131,7 +131,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     (conversation_id,) = unseal("trail", ref, 1)
     title = redact(conversation_id)
     context = {
-        "looks": looks_of_conversation(conversation_id, request.staff),
+        "access_log": access_log_of_conversation(conversation_id, request.staff),
         "title": title,
         "by_person": False,
         "entries_url": _entries_url(about=About(CONVERSATION, conversation_id).sealed),
@@ -147,11 +147,11 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     """Show the people who looked at one customer: at any conversation of theirs, and by searching for them."""
     (typed,) = unseal("recipient", ref, 1)
-    looks, conversations = looks_of_recipient(typed, request.staff)
+    found, conversations = access_log_of_recipient(typed, request.staff)
     title = f"Recipient {mask_identifier(typed)}"
-    urls = ((redact(each), reverse("audit-looks-conversation", args=[seal("trail", each)])) for each in conversations)
+    urls = ((redact(each), reverse("access-log-conversation", args=[seal("trail", each)])) for each in conversations)
     context = {
-        "looks": looks,
+        "access_log": found,
         "title": title,
         "by_person": False,
         "conversations": list(urls),
@@ -166,4 +166,4 @@ def _entries_url(**filters: str) -> str:
 
 
 def _crumbs() -> list[dict[str, Any]]:
-    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log", "url": reverse("audit-looks")}]
+    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log", "url": reverse("access-log")}]

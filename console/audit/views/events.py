@@ -22,7 +22,7 @@ from console.audit.events.records import UnrecordedKey
 from console.audit.review.forms import KEY, About
 from console.audit.scoping import conversation_url, review_url
 from console.errors import NotFound
-from console.forms import KeyField, LookupForm, by_look, lookup_forms
+from console.forms import KeyField, LookupForm, lookup_forms, lookups_by_name
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
@@ -44,7 +44,7 @@ class ConversationLookup(LookupForm):
     conversation_id = KeyField(label="Conversation id", help_text="As the middleware stores it")
 
 
-LOOKUPS: dict[str, type[LookupForm]] = by_look(EventLookup, ConversationLookup)
+LOOKUPS: dict[str, type[LookupForm]] = lookups_by_name(EventLookup, ConversationLookup)
 
 
 @requires(Permission.AUDIT_REVIEW)

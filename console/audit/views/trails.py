@@ -59,7 +59,7 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "state": None if getattr(request, "htmx", False) else read_panel(partition, clock.now(), page.recipient),
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
-        "looks_url": review_url("audit-looks-conversation", partition, request.staff),
+        "access_log_url": review_url("access-log-conversation", partition, request.staff),
         "first_url": url if request.GET.get("page") else "",
         "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from console.audit.queries import trails_of
 from console.errors import ConsoleError, NotFound
-from console.forms import by_look
+from console.forms import lookups_by_name
 from console.permissions import Permission, Staff
 from console.search.meanings import MeaningKind
 from console.trail.recording import CHAT_TRAIL, chat_trail
@@ -41,7 +41,9 @@ class Chats(Adapter):
         "images for good."
     )
     tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
-    lookups: ClassVar[Mapping[str, type[StoreLookup]]] = by_look(ByPhone, ChatsByUser, BySession, ByImage, ByPrompt)
+    lookups: ClassVar[Mapping[str, type[StoreLookup]]] = lookups_by_name(
+        ByPhone, ChatsByUser, BySession, ByImage, ByPrompt
+    )
     actions: ClassVar[Mapping[str, RecordActionHandler]] = {"end": EndSession()}
     unsearched = "not searched, because they belong to no company and your scope is limited."
     found_by: ClassVar[Mapping[MeaningKind, tuple[tuple[str, str], ...]]] = {

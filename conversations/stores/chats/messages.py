@@ -15,7 +15,7 @@ from console import clock
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import run_alongside
 from console.store.models import ForeignModel
-from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, next_of
+from console.store.streams import BEGINNING, END, Candidate, Chunk, Stream, next_of
 from console.trees import Node, well_formed
 from conversations.content import blocks_of
 from conversations.records import Block, Extra, Message
@@ -100,7 +100,7 @@ def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]],
         event, text = (each.take().item if each.is_at(position) else None for each in streams)
         if event is not None or text is not None:
             known.append(ChatEntry(position, event, text))
-    goes_on = any(each.onward is not END for each in streams)
+    goes_on = any(each.resume_at is not END for each in streams)
     entries = tuple(known[::-1] if descending else known)
     at_end = spot.position is None or not (descending or goes_on)
     return ChatWindow(entries, descending and not goes_on, at_end, events, texts)
@@ -109,7 +109,7 @@ def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]],
 def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
     """Return a stream of a table's items; hidden ones only mark how far it was read."""
     found = [Candidate(position_of(item), BEGINNING, None if is_hidden(item) else item) for item in part.items]
-    return Stream(stretch=Stretch(found, part.last))
+    return Stream(chunk=Chunk(found, part.last))
 
 
 def user_of(entries: tuple[ChatEntry, ...]) -> str:

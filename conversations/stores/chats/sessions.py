@@ -84,14 +84,14 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
     )
     if alive.error and events.error:
         raise alive.error
-    looked = look(events.value, shown | {digest(item.SessionId) for item in alive.value.items})
+    looked = search_sessions(events.value, shown | {digest(item.SessionId) for item in alive.value.items})
     rows = merged(alive, looked, shown, is_first=start is None)
-    onward = [looked.key, sorted(digest(each) for each in looked.spans)]
+    resume_at = [looked.key, sorted(digest(each) for each in looked.spans)]
     return Listing(
         title=f"User {short(user_id)}",
         columns=COLUMNS,
         rows=tuple(_row(each, user_id, staff) for each in rows),
-        next=seal_cursor(onward, *binding) if looked.key else "",
+        next=seal_cursor(resume_at, *binding) if looked.key else "",
         notices=(
             *((RESTARTED,) if cursor and start is None else ()),
             *_notices(alive, events, latest),
@@ -112,7 +112,7 @@ def digest(session_id: str) -> str:
 # --- Joining --------------------------------------------------------------------------------------------------------
 
 
-def look(part: Part[ChatEvent], no_rows: frozenset[str]) -> SessionsLooked:
+def search_sessions(part: Part[ChatEvent], no_rows: frozenset[str]) -> SessionsLooked:
     """Scan chats, newest first, until they end or contain as many ended sessions as a page has rows.
 
     `no_rows` are the digests of sessions that get no row: running ones, and those of the page before.

@@ -16,7 +16,7 @@ from console.store.calls import parallel, run_alongside
 from console.store.connection import batch_get
 from console.store.models import SORT_KEY_BYTES, fits, query
 from console.store.presence import index_absent
-from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, merge, read_on
+from console.store.streams import BEGINNING, END, Candidate, Chunk, Place, Stream, merge, read_on
 from console.trees import text_of
 from conversations.stores.adapter import ListParameters
 from conversations.stores.threads.keys import END_OF_KEYS, MESSAGES, ThreadKey, key_of, sort_key_of
@@ -159,7 +159,7 @@ def _streams(
     """Read both kinds of messages below a position (exclusive) or upwards from it, as many as a window needs."""
     now = clock.now()
 
-    def read(kind: str, start: Place) -> Stretch[ThreadMessage]:
+    def read(kind: str, start: Place) -> Chunk[ThreadMessage]:
         near = f"{kind}{bound[0]}" if bound else f"{kind}{END_OF_KEYS}"
         low, high = (kind, near) if descending else (near, f"{kind}{END_OF_KEYS}")
         found, last = query(
@@ -178,10 +178,10 @@ def _streams(
             # Messages of both kinds may have the same time, and only one of them may be on this side of the bound.
             if bound is None or (order < bound) == descending:
                 candidates.append(Candidate(order, order, item if _alive(item, key, staff, now) else None))
-        return Stretch(candidates, last if last else END)
+        return Chunk(candidates, last if last else END)
 
     stretches = parallel(*(partial(read_on, partial(read, kind), BEGINNING, size + 1, READS) for kind in MESSAGES))
-    return [Stream(kind, stretch=stretch) for kind, stretch in zip(MESSAGES, stretches, strict=True)]
+    return [Stream(kind, chunk=chunk) for kind, chunk in zip(MESSAGES, stretches, strict=True)]
 
 
 # --- One message ----------------------------------------------------------------------------------------------------

@@ -197,11 +197,11 @@ def of_user(
         raise own.error
     if own.error:
         words = ("The threads under the user's own key could not be read just now.",)
-    onward = [_onward(own, places[0]), None if apart.error else _onward(apart, None)]
+    resume_at = [_onward(own, places[0]), None if apart.error else _onward(apart, None)]
     items = [item for each in (own, apart) if each.value for item in each.value.items]
     return ThreadPage(
         tuple(sorted(items, key=lambda item: at.timestamp() if (at := started(item)) else 0.0, reverse=True)),
-        next=seal_cursor(onward, *binding, staff.username) if onward != [None, None] else "",
+        next=seal_cursor(resume_at, *binding, staff.username) if resume_at != [None, None] else "",
         notices=(
             *words,
             *(_searched(own.value) if own.value else ()),

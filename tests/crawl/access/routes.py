@@ -196,7 +196,7 @@ ROUTES = (
     Route("replies", "conversations/replies/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
     # One conversation
     Route("conversation", "conversations/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
-    Route("conversation-news", "conversations/<str:ref>/news/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-updates", "conversations/<str:ref>/news/", READ, "agent auditor admin", elsewhere=404),
     Route("conversation-timeline", "conversations/<str:ref>/timeline/", READ, "agent auditor admin", elsewhere=404),
     Route("conversation-raw", "conversations/<str:ref>/raw/", READ, "admin", elsewhere=404),
     # Without scripts it leads to the conversation, which is then not there.
@@ -301,12 +301,12 @@ ROUTES = (
     ),
     # What is made of the trail
     Route("audit-export", "audit/export/", BOTH, "auditor admin"),
-    Route("audit-picture", "audit/picture/", READ, "auditor admin"),
-    Route("audit-looks", "audit/looks/", BOTH, "auditor admin"),
+    Route("audit-chart", "audit/picture/", READ, "auditor admin"),
+    Route("access-log", "audit/looks/", BOTH, "auditor admin"),
     # Nobody of that name, nobody in scope and nobody who looked are one answer: an empty list.
-    Route("audit-looks-person", "audit/looks/people/<str:username>/", READ, "auditor admin", elsewhere=200),
-    Route("audit-looks-conversation", "audit/looks/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
-    Route("audit-looks-recipient", "audit/looks/recipients/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    Route("access-log-person", "audit/looks/people/<str:username>/", READ, "auditor admin", elsewhere=200),
+    Route("access-log-conversation", "audit/looks/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    Route("access-log-recipient", "audit/looks/recipients/<str:ref>/", READ, "auditor admin", elsewhere=404),
     # Idempotency records
     Route("events", "audit/events/", BOTH, "auditor admin"),
     Route("events-of-conversation", "audit/events/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),

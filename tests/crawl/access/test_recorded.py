@@ -12,7 +12,7 @@ from tests.people import signed_in
 from tests.scenario import posts
 
 # Forms that look something up, because what is typed must not stand in an address: opening what they find is recorded.
-LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
+LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events", "access-log", "channels-resolve"}
 # The entry of a reply that is taken back says so; a template is fetched, and then sent on record; what a colleague told
 # is on record as what they did.
 OF_ANOTHER = {"conversation-reply-undo", "conversation-reply-template", "told"}

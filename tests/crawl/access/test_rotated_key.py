@@ -93,7 +93,7 @@ def test_the_session_holds(scenario, rotate):
 
 def test_an_open_conversation_has_no_news_because_of_the_key(scenario, rotate):
     client = signed_in(scenario.people["agent"])
-    news = urls(scenario.ours, scenario)["conversation-news"][1]
+    news = urls(scenario.ours, scenario)["conversation-updates"][1]
     assert client.get(news).status_code == 204
     rotate()
     assert client.get(news).status_code == 204

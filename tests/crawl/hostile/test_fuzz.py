@@ -45,7 +45,7 @@ MOST_CALLS_OF = {
     "audit-export": 36,
     "system": 80,
     "audit": 50,
-    "audit-picture": 60,
+    "audit-chart": 60,
     "conversation-find": 32,
     # What it exports is read by the functions of that page, a look-up among them.
     "conversations-export": 36,

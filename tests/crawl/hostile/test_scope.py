@@ -53,7 +53,7 @@ OWN = (
 )
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
-LEADING_ON = ("search", "audit-find", "audit-looks", "channels-resolve")
+LEADING_ON = ("search", "audit-find", "access-log", "channels-resolve")
 # That an id or a channel is taken is told to who wants it, never by whom.
 TOLD = ("tenant-new", "channels-resolve")
 # Pages with a fresh secret each time, and nothing of a company.
@@ -149,7 +149,7 @@ def test_who_has_a_tenant_sees_nothing_of_the_company_of_its_id_and_the_other_wa
     person = Crawler(signed_in(member(f"of.{kind}", role, [f"{kind}:{OTHER_COMPANY}"])))
     addresses = {url for found in urls(here.theirs, here.scenario, by=here.account).values() for url in found}
     bodies = {str(visit): visit.body for url in sorted(addresses) for visit in (person.get(url),)}
-    asking = ("audit-export", "conversations-export", "search", "conversation-find", "audit-looks")
+    asking = ("audit-export", "conversations-export", "search", "conversation-find", "access-log")
     for route, forms in posts(here.theirs, here.scenario, by=here.account).items():
         for url, data in forms if route in asking else ():
             visit = person.post(url, data.items())
@@ -198,8 +198,8 @@ def references(side: Side) -> dict[str, list[str]]:
         "replies": [side.replies_ref],
         "event": [event_ref(event_key(side)), event_ref(f"act:hand_off:{side.conversation_id}:taken")],
         "events": [side.trail_ref],
-        "audit-looks-conversation": [side.trail_ref],
-        "audit-looks-recipient": [side.recipient_ref],
+        "access-log-conversation": [side.trail_ref],
+        "access-log-recipient": [side.recipient_ref],
         "audit-entry": entry_refs(side),
         **tenants.references(side),
         "tenant-conversation": tenant_conversations.refs(side),

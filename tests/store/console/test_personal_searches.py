@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.access_log.reading import looks_of_person, looks_of_recipient
+from console.audit.access_log.reading import access_log_of_person, access_log_of_recipient
 from conversations.companies import register
 from conversations.stores.chats.keys import user_ids_of
 from tests import faults
@@ -97,7 +97,7 @@ def test_sixty_guesses_are_on_record_as_far_as_they_go_and_refused_beyond(filled
     assert sum(each.get("times", 1) for each in refused) == 40
     assert {each["result"] for each in refused} == {"failed: too many searches"}
     assert not any(f"77009000{number:02}" in str(each) for each in searches(filled) for number in range(60))
-    looks = looks_of_person("aiko.mori", as_staff(admin()))
+    looks = access_log_of_person("aiko.mori", as_staff(admin()))
     assert [row.what for row in looks.rows if row.name == "A person"] == [
         (("was not allowed to search for personal data", 40),)
     ]
@@ -160,10 +160,10 @@ def test_a_number_without_country_code_is_in_the_log_of_whose_it_may_be(filled, 
     [entry] = searches(filled)
     assert len(payload(entry)["tried_as"]) == 1
     assert "7700900123" not in json.dumps(entry)
-    looks, _ = looks_of_recipient(NUMBER, as_staff(admin()))
+    looks, _ = access_log_of_recipient(NUMBER, as_staff(admin()))
     assert looks.read == 1
     signed_in(auditor()).post(url, {name: text.replace("123", "124") for name, text in field.items()} | WHY)
-    assert looks_of_recipient(NUMBER, as_staff(admin()))[0].read == 1
+    assert access_log_of_recipient(NUMBER, as_staff(admin()))[0].read == 1
 
 
 @pytest.mark.parametrize(("operation", "table"), [("UpdateItem", "CONSOLE"), ("PutItem", "AUDIT")])

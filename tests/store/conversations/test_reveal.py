@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.access_log.reading import looks_of_conversation
+from console.audit.access_log.reading import access_log_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
@@ -155,7 +155,7 @@ def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store
         ("failed: too many reveals", item["conversation_id"])
     }
     looked = {
-        row.name: dict(row.what) for row in looks_of_conversation(item["conversation_id"], as_staff(admin())).rows
+        row.name: dict(row.what) for row in access_log_of_conversation(item["conversation_id"], as_staff(admin())).rows
     }
     assert looked["Amira Haddad"] == {"revealed: number, email, name": 3, "was not allowed to reveal the recipient": 3}
 

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from console.errors import NotFound
-from console.forms import KeyField, LookupForm, by_look, lookup_forms
+from console.forms import KeyField, LookupForm, lookup_forms, lookups_by_name
 from console.lookup_page import answer_lookup
 from console.permissions import Role, Scope, Staff
 
@@ -54,7 +54,7 @@ class Other(LookupForm):
     ],
 )
 def test_a_page_of_look_ups_leads_on_or_says_why_not(data, shown):
-    kinds = by_look(One, Other)
+    kinds = lookups_by_name(One, Other)
 
     def lead(form):
         if form.cleaned_data["key"] == "gone":

@@ -9,14 +9,14 @@ from console.store.streams import (
     BEGINNING,
     END,
     Candidate,
+    Chunk,
     Keyset,
     Stream,
-    Stretch,
-    dry,
     merge,
     next_of,
-    read_dry,
+    read_further,
     read_on,
+    streams_to_read,
 )
 
 # Each stream is a list of (order, shown); None: its sort key is unusable.
@@ -46,11 +46,11 @@ def stored(drawn, *, descending: bool) -> list[list[tuple[tuple[int, int, int], 
 def reader(held):
     """As a bounded Query: at most `limit` rows behind a place."""
 
-    def read(place, limit: int) -> Stretch[str]:
+    def read(place, limit: int) -> Chunk[str]:
         first = place or 0
         behind = range(first, min(first + limit, len(held)))
         found = [Candidate(held[number][0], number + 1, held[number][1]) for number in behind]
-        return Stretch(found, first + limit if first + limit < len(held) else END)
+        return Chunk(found, first + limit if first + limit < len(held) else END)
 
     return read
 
@@ -71,9 +71,9 @@ def pages(store, size, limit, *, descending=True, reads=1, fail=lambda page, nam
                 calls.append(place)
                 return reader(held)(place, limit)
 
-            stretch = Stretch() if start is END else read_on(read, start, size + 1, reads)
+            chunk = Chunk() if start is END else read_on(read, start, size + 1, reads)
             assert len(calls) <= reads
-            streams.append(Stream(str(name), start, stretch))
+            streams.append(Stream(str(name), start, chunk))
         page = merge(streams, size, descending=descending)
         found.append(page)
         if page.after is None:
@@ -121,7 +121,7 @@ def test_a_stream_that_fails_holds_nothing_up_and_is_taken_up_where_it_was(drawn
 def test_a_stream_that_failed_keeps_its_place_and_alone_makes_no_next_page():
     failed = Stream("failed", 3, failed=True)
     assert merge([failed, Stream("ended")], 5).after is None
-    more = Stream("more", stretch=Stretch([Candidate(1, 1, "row")], 1))
+    more = Stream("more", chunk=Chunk([Candidate(1, 1, "row")], 1))
     assert merge([failed, more], 5).after == {"failed": 3, "more": 1}
 
 
@@ -157,9 +157,9 @@ def test_rounds_of_reading_give_the_order_and_read_nothing_ahead_of_need(drawn, 
     for _ in range(200):
         stream = next_of(streams)
         if stream is None:
-            if not dry(streams):
+            if not streams_to_read(streams):
                 break
-            assert read_dry(streams, limit)
+            assert read_further(streams, limit)
             continue
         items.append(stream.take().order)
     assert items == sorted((order for held in store for order, _ in held), reverse=True)
@@ -173,16 +173,16 @@ def test_a_range_that_follows_is_read_when_nothing_before_it_can_come_any_more()
             read.append((name, place))
             found = first if place == BEGINNING else second
             candidates = [Candidate(order, BEGINNING, order) for order in found]
-            return Stretch(candidates, "second", below=50) if place == BEGINNING else Stretch(candidates)
+            return Chunk(candidates, "second", below=50) if place == BEGINNING else Chunk(candidates)
 
         return Stream(name, read=fetch)
 
     streams = [two_ranges("a", [], [40]), two_ranges("b", [90, 80], [45])]
-    read_dry(streams, 10)
+    read_further(streams, 10)
     assert [next_of(streams).take().order for _ in range(2)] == [90, 80]
     assert read == [("a", BEGINNING), ("b", BEGINNING)]
     assert next_of(streams) is None
-    read_dry(streams, 10)
+    read_further(streams, 10)
     assert [next_of(streams).take().order for _ in range(2)] == [45, 40]
 
 

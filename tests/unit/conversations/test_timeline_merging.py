@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
+from console.store.streams import BEGINNING, END, Candidate, Chunk, Stream, merge
 from conversations.timeline.sources import NEWEST, OLDEST, Dated, stream_of_list, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -47,7 +47,7 @@ def read(stored, places, limit: int) -> list[Stream[str]]:
             Candidate(order, number, item)
             for number, (order, item) in enumerate(rows[first : first + limit], first + 1)
         ]
-        sources.append(Stream(name, start, Stretch(found, first + limit if first + limit < len(rows) else END)))
+        sources.append(Stream(name, start, Chunk(found, first + limit if first + limit < len(rows) else END)))
     return sources
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console import clock, refs
 from console.audit.access_log import reading as looks
-from console.audit.access_log.reading import looks_of_conversation, looks_of_person
+from console.audit.access_log.reading import access_log_of_conversation, access_log_of_person
 from console.clock import to_iso
 from console.errors import NotFound
 from tests.items import conversation, entry
@@ -48,13 +48,13 @@ def seen(store):
     return store
 
 
-def shown(found: looks.Looks) -> list[tuple]:
+def shown(found: looks.AccessLog) -> list[tuple]:
     return [(row.name, row.times, dict(row.what)) for row in found.rows]
 
 
 @pytest.mark.usefixtures("seen")
 def test_by_conversation_people_stand_with_how_often_when_last_and_what():
-    found = looks_of_conversation(ID, as_staff(admin()))
+    found = access_log_of_conversation(ID, as_staff(admin()))
     may = "exported as csv across conversations: may contain it"
     assert shown(found) == [
         ("Amira Haddad", 4, {"opened, shown raw": 2, "revealed: number, email": 1, may: 1}),
@@ -68,7 +68,7 @@ def test_by_conversation_people_stand_with_how_often_when_last_and_what():
 
 @pytest.mark.usefixtures("seen")
 def test_by_person_conversations_stand_redacted_and_lead_to_their_trails():
-    found = looks_of_person("amira.haddad", as_staff(admin()))
+    found = access_log_of_person("amira.haddad", as_staff(admin()))
     assert shown(found) == [
         ("Export across conversations", 1, {"exported as csv": 1}),
         (f"{COMPANY}#pi-aaa-001#req1#***-***-0123", 3, {"opened, shown raw": 2, "revealed: number, email": 1}),
@@ -86,7 +86,7 @@ def test_conversations_of_a_tenant_stand_one_by_one_and_lead_to_its_trail(store)
             for minutes, named in ((1, "conv-a"), (2, "conv-a +447700900123"), (3, "conv-a"), (4, ["odd"]))
         ],
     )
-    found = looks_of_person("amira.haddad", as_staff(auditor(scope=[COMPANY])))
+    found = access_log_of_person("amira.haddad", as_staff(auditor(scope=[COMPANY])))
     assert [(row.name, row.times) for row in found.rows] == [
         ("conv-a", 2),
         ("conv-a ***-***-0123", 1),
@@ -100,31 +100,31 @@ def test_conversations_of_a_tenant_stand_one_by_one_and_lead_to_its_trail(store)
 @pytest.mark.usefixtures("seen")
 def test_scope_holds_and_nobody_there_is_nobody_in_scope():
     limited = as_staff(auditor("lea.limited", scope=[COMPANY]))
-    assert shown(looks_of_person("tom.becker", limited)) == [
+    assert shown(access_log_of_person("tom.becker", limited)) == [
         (f"{COMPANY}#pi-aaa-001#req1#***-***-0123", 1, {"opened, shown redacted": 1})
     ]
     elsewhere = as_staff(auditor("lou.elsewhere", scope=["ci-ccc-003"]))
-    assert looks_of_person("tom.becker", elsewhere) == looks_of_person("no.body", elsewhere)
+    assert access_log_of_person("tom.becker", elsewhere) == access_log_of_person("no.body", elsewhere)
     for conversation_id in (OTHER_ID, "ci-none", "STAFF#tom.becker", "SYSTEM", "TENANT#ci-aaa-001"):
         with pytest.raises(NotFound):
-            looks_of_conversation(conversation_id, limited)
+            access_log_of_conversation(conversation_id, limited)
 
 
 def test_looks_of_one_hour_have_the_time_at_which_they_were(store):
     at = clock.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
     opened = look(0, "transcript.opened", shown="raw", at=to_iso(at + timedelta(minutes=40)))
     store.put("AUDIT", opened | {"ts_action_id": f"{to_iso(at)}#transcript.opened.amira.haddad"})
-    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    (row,) = access_log_of_conversation(ID, as_staff(admin())).rows
     assert row.last == at + timedelta(minutes=40)
 
 
 def test_how_far_it_looked_is_said(store, monkeypatch):
     monkeypatch.setattr(looks, "ENTRIES_READ", 3)
     store.put_all("AUDIT", [look(n, "transcript.opened", shown="raw") for n in range(1, 9)])
-    found = looks_of_conversation(ID, as_staff(admin()))
+    found = access_log_of_conversation(ID, as_staff(admin()))
     assert (found.read, found.is_all, found.rows[0].times) == (3, False, 3)
     assert timedelta(minutes=3) <= clock.now() - found.reaches < timedelta(minutes=4)
-    page = signed_in(auditor()).get(reverse("audit-looks-conversation", args=[refs.seal("trail", ID)]))
+    page = signed_in(auditor()).get(reverse("access-log-conversation", args=[refs.seal("trail", ID)]))
     assert "The newest 3 entries were read" in page.content.decode()
 
 
@@ -140,13 +140,13 @@ def test_how_far_it_looked_is_said(store, monkeypatch):
 )
 def test_payloads_of_any_shape_are_read_and_redacted(store, payload, words):
     store.put("AUDIT", look(1, "transcript.opened") | {"action_payload_redacted": payload})
-    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    (row,) = access_log_of_conversation(ID, as_staff(admin())).rows
     assert [what for what, _ in row.what] == [words]
 
 
 def test_an_actor_that_no_address_can_hold_has_no_link(store):
     store.put("AUDIT", look(1, "transcript.opened", "../+447700900123"))
-    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    (row,) = access_log_of_conversation(ID, as_staff(admin())).rows
     assert (row.name, row.url) == ("../***-***-0123", "")
 
 
@@ -204,7 +204,7 @@ def test_out_of_scope_answers_like_what_is_not_there(seen):
             re.sub(r'(csrfmiddlewaretoken" value=|X-CSRFToken": )"[^"]+"', "", text.replace(html.escape(typed), ""))
         )
     assert len(texts) == 1
-    sealed = [reverse("audit-looks-conversation", args=[refs.seal("trail", each)]) for each in (OTHER_ID, "ci-none#1")]
+    sealed = [reverse("access-log-conversation", args=[refs.seal("trail", each)]) for each in (OTHER_ID, "ci-none#1")]
     assert [limited.get(url).status_code for url in sealed] == [404, 404]
 
 
@@ -214,7 +214,7 @@ def test_an_unknown_look_up_is_refused(client):
 
 def test_a_conversations_trail_links_to_who_looked(seen):
     trail = reverse("trail", args=[refs.seal("trail", ID)])
-    url = reverse("audit-looks-conversation", args=[refs.seal("trail", ID)])
+    url = reverse("access-log-conversation", args=[refs.seal("trail", ID)])
     assert url in signed_in(auditor()).get(trail).content.decode()
     assert url not in signed_in(member("tom.becker")).get(trail).content.decode()
     own = reverse("trail", args=[refs.seal("trail", "STAFF#aiko.mori")])
@@ -269,7 +269,7 @@ def test_by_a_customer_s_number_everybody_stands_who_looked_at_any_of_their_conv
 
 def test_a_customer_s_page_leads_there_for_who_reviews(customer):
     ref = refs.seal("recipient", "+447700900123")
-    where = reverse("audit-looks-recipient", args=[ref])
+    where = reverse("access-log-recipient", args=[ref])
     assert where in signed_in(auditor()).get(f"/conversations/recipients/{ref}/").content.decode()
     assert where not in signed_in(member()).get(f"/conversations/recipients/{ref}/").content.decode()
     boss = signed_in(admin())
@@ -280,7 +280,7 @@ def test_a_customer_s_page_leads_there_for_who_reviews(customer):
 def test_a_customer_out_of_scope_is_one_that_is_not_there(customer):
     limited = signed_in(auditor("lea.limited", scope=["ci-none"]))
     assert (
-        limited.get(reverse("audit-looks-recipient", args=[refs.seal("recipient", "+447700900123")])).status_code == 404
+        limited.get(reverse("access-log-recipient", args=[refs.seal("recipient", "+447700900123")])).status_code == 404
     )
     form = {"look": "recipient", "recipient": "+447700900123", "reason": "complaint 4711"}
     assert "No matches" in limited.post(URL, form).content.decode()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from console import clock, refs
 from console.audit.access_log import exports as looks_exports
 from console.audit.access_log.exports import NO_INDEX, NOT_IN_SCOPE
-from console.audit.access_log.reading import looks_of_conversation
+from console.audit.access_log.reading import access_log_of_conversation
 from console.audit.review.plan import EXPORTS
 from console.clock import to_epoch, to_iso
 from tests.items import conversation, entry
@@ -39,11 +39,11 @@ def stored(store):
 
 
 def found(conversation_id: str = ID):
-    return looks_of_conversation(conversation_id, as_staff(admin()))
+    return access_log_of_conversation(conversation_id, as_staff(admin()))
 
 
 def page(conversation_id: str = ID, account=None) -> str:
-    url = reverse("audit-looks-conversation", args=[refs.seal("trail", conversation_id)])
+    url = reverse("access-log-conversation", args=[refs.seal("trail", conversation_id)])
     return signed_in(account or auditor()).get(url).content.decode()
 
 
@@ -131,7 +131,7 @@ def test_it_costs_few_queries_whatever_was_exported(stored):
         exported(stored, clock.now() - number * timedelta(minutes=1))
     auditing = as_staff(admin())
     with stored.calls() as calls:
-        looks_of_conversation(ID, auditing)
+        access_log_of_conversation(ID, auditing)
     assert sum(each.index == "action-type-index" for each in calls) == len(EXPORTS)
     assert sum(each.operation == "Query" for each in calls) <= 7
 

@@ -8,7 +8,7 @@ import pytest
 
 from console.permissions import Permission
 from console.search import finders, service
-from console.search.finders import Finder, SearchFound, SearchHit
+from console.search.finders import Finder, FinderResult, SearchHit
 from console.search.meanings import Meaning, MeaningKind
 from console.store import presence
 from conversations.companies import register
@@ -197,8 +197,8 @@ def test_a_single_hit_does_not_open_while_a_store_has_not_answered(filled):
 
 def test_first_hits_come_within_the_deadline_and_a_late_store_is_a_line(store):
     late = threading.Event()
-    finder = {MeaningKind.TENANT: lambda value, staff: late.wait(30) and SearchFound()}
-    at_once = {MeaningKind.TENANT: lambda value, staff: SearchFound((SearchHit("here", "/here/"),))}
+    finder = {MeaningKind.TENANT: lambda value, staff: late.wait(30) and FinderResult()}
+    at_once = {MeaningKind.TENANT: lambda value, staff: FinderResult((SearchHit("here", "/here/"),))}
 
     def broken(value, staff):
         raise ZeroDivisionError

@@ -363,11 +363,11 @@ def test_the_access_log_counts_it_for_the_person_the_conversation_and_the_custom
     def told(name: str, value: str) -> str:
         return unescape(client.get(reverse(name, args=[value])).content.decode())
 
-    assert "Exports across conversations" in told("audit-looks-person", "ada.admin")
-    of_conversation = told("audit-looks-conversation", seal("trail", item["conversation_id"]))
+    assert "Exports across conversations" in told("access-log-person", "ada.admin")
+    of_conversation = told("access-log-conversation", seal("trail", item["conversation_id"]))
     # Not the one of another recipient.
     assert re.search(r"exported a list as jsonl: may contain it<.{,40}>3 times", of_conversation)
-    assert re.search(r"exported a list as jsonl<.{,40}>2 times", told("audit-looks-recipient", seal("recipient", TEL)))
+    assert re.search(r"exported a list as jsonl<.{,40}>2 times", told("access-log-recipient", seal("recipient", TEL)))
 
 
 # --- Never silently short ---------------------------------------------------------------------------------------------

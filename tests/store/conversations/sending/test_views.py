@@ -278,17 +278,17 @@ def known(client) -> dict[str, str]:
 def test_an_open_page_learns_what_became_of_a_reply(store, client, monkeypatch):
     send(client)
     before = known(client)
-    assert client.get(url("conversation-news"), before).status_code == 204
+    assert client.get(url("conversation-updates"), before).status_code == 204
     send_all_due()
-    answer = client.get(url("conversation-news"), before)
+    answer = client.get(url("conversation-updates"), before)
     assert answer.status_code == 200
     assert "data-changed" in answer.content.decode()
     now = clock.now()
     before = known(client)
     monkeypatch.setattr(clock, "now", lambda: now + timedelta(seconds=6))
     send_all_due()
-    assert "data-changed" in client.get(url("conversation-news"), before).content.decode()
-    assert client.get(url("conversation-news"), known(client)).status_code == 204
+    assert "data-changed" in client.get(url("conversation-updates"), before).content.decode()
+    assert client.get(url("conversation-updates"), known(client)).status_code == 204
 
 
 def test_a_poll_that_finds_nothing_new_costs_two_reads(store, client):
@@ -302,7 +302,7 @@ def test_a_poll_that_finds_nothing_new_costs_two_reads(store, client):
 def test_who_loses_it_loses_the_box_with_the_next_poll(store, client):
     before = known(client)
     held(store, "ben", hand_off_action_id="theirs", updated_at=clock.to_iso(clock.now()))
-    text = client.get(url("conversation-news"), before).content.decode()
+    text = client.get(url("conversation-updates"), before).content.decode()
     assert "<form" not in box_in(text)
     assert 'data-holds="no"' in text
 
@@ -312,7 +312,7 @@ def test_a_message_of_the_customer_opens_the_box_again(store, client):
     before = known(client)
     messages = [said(ago=timedelta(days=2)), said("Hello?", timedelta(0), "SM2")]
     held(store, AMIRA, messages=messages, updated_at=clock.to_iso(clock.now()))
-    text = client.get(url("conversation-news"), before).content.decode()
+    text = client.get(url("conversation-updates"), before).content.decode()
     assert 'data-open="text"' in box_in(text)
 
 

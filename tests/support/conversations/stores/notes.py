@@ -7,7 +7,7 @@ from django.http import QueryDict
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from console.errors import NotFound
-from console.forms import KeyField, by_look
+from console.forms import KeyField, lookups_by_name
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.schema.tables import KeyAttribute, TableSpec
@@ -101,7 +101,7 @@ class Notes(Adapter):
     """The store."""
 
     name, title, about, tables = "notes", "Notes", "What colleagues wrote on customers", ("NOTES",)
-    lookups = by_look(ByCompany)
+    lookups = lookups_by_name(ByCompany)
     actions = {"strike": Strike()}
     found_by = {MeaningKind.COMPANY: (("company", "company"),)}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from console.errors import Invalid
 from conversations.sending.providers import Template
 from conversations.sending.rates import Rates
-from conversations.sending.templates import filled
+from conversations.sending.templates import fill_in_template
 from tests.refusals import refused
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -50,10 +50,10 @@ def test_a_number_sends_no_faster_than_it_may_and_others_do_not_wait(settings):
 def test_what_is_filled_in_fills_no_blank_itself(one, two):
     one, two = one[:200], two[:200]
     if one.strip() and two.strip():
-        assert filled(TEMPLATE, {"1": one, "2": two}) == f"Hello {one}, about {two}: {one}."
+        assert fill_in_template(TEMPLATE, {"1": one, "2": two}) == f"Hello {one}, about {two}: {one}."
 
 
 @pytest.mark.parametrize("values", [{}, {"1": "Jo"}, {"1": "Jo", "2": " "}, {"1": "Jo", "2": "x" * 201}])
 def test_every_blank_has_to_be_filled(values):
     with pytest.raises(Invalid):
-        filled(TEMPLATE, values)
+        fill_in_template(TEMPLATE, values)

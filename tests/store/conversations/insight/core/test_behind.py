@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from conversations.insight import behind
-from conversations.insight.behind import NumberSource, read_behind
+from conversations.insight.behind import NumberSource, read_drill_down
 from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFact, facts_of, write_fact
 from conversations.insight.measures import ANY, TOPICS, Topic
 from conversations.insight.rolling import roll
@@ -75,7 +75,7 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
     shown, after = Counter(), None
     days = []
     for _ in range(60):
-        page = read_behind(source, after, rows)
+        page = read_drill_down(source, after, rows)
         assert page.amount == sum(amounts.values())
         assert len(page.facts) <= max(rows, 60)
         shown.update((fact.day.day, fact.id) for fact in page.facts)
@@ -94,7 +94,7 @@ def test_a_page_ends_after_so_many_reads_and_says_where(store, monkeypatch):
         roll(day)
     source = NumberSource(KIND, OWNER, Topic.OUTCOMES, Slice(), ("episodes",), FIRST, FIRST + timedelta(days=9))
     with store.calls() as calls:
-        page = read_behind(source)
+        page = read_drill_down(source)
     assert (len(page.facts), page.amount, page.reached) == (2, 5, FIRST + timedelta(days=3))
     assert len(calls) == 3
 
@@ -110,7 +110,7 @@ def test_a_day_of_many_facts_is_read_in_parts(store, monkeypatch):
     monkeypatch.setattr(behind, "READS", 1)
     found, after = [], None
     while True:
-        page = read_behind(source, after, 50)
+        page = read_drill_down(source, after, 50)
         found += [fact.id for fact in page.facts]
         if (after := page.next) is None:
             break

@@ -118,11 +118,12 @@ TOPICS = (
         "Answering a customer",
         (
             (
-                "The console does not send messages. Once you hold a conversation, its page says how to answer: the "
-                "channel, our number or address, and the recipient after you reveal it, with a link that opens it."
+                "Once you hold a conversation, answer in the box below its messages. If this environment does not send "
+                "replies, the page says how to answer: the channel, our number or address, and the recipient after "
+                "you reveal it, with a link that opens it."
             ),
             (
-                "It also says how long you can answer over WhatsApp: 24 hours after the customer last wrote. It "
+                "The page also says how long you can answer over WhatsApp: 24 hours after the customer last wrote. It "
                 "warns you if the customer has not agreed to be contacted, or the project does not allow the channel."
             ),
             (

@@ -49,7 +49,7 @@ class Argon2Hasher(Argon2PasswordHasher):
 
 
 class TooManySignIns(ConsoleError):
-    """This worker is already checking as many passwords as it can: nothing was checked."""
+    """The worker is already checking as many passwords as it can: nothing was checked."""
 
     status = 429
     title = "Too many people are signing in"

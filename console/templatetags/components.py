@@ -30,14 +30,16 @@ _REFUSALS = ("problem", "stale")
 @register.simple_tag
 def icon(name: str, small: bool = False, alt: str = "") -> str:
     """Render an icon of static/icons.svg. name: its id; small: 14 px instead of 18; alt: its text alternative, only if
-    there is no text beside it."""
+    there is no text beside it.
+    """
     return _rendered(storages["staticfiles"], "components/_icon.html", name=str(name), small=small, alt=str(alt))
 
 
 @register.simple_tag
 def tag(text: object, tone: str = "", icon_name: str = "", title: object = "", most: int = 0) -> str:
     """Render a state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover;
-    most: cut the text to this many characters, and show all of it on hover."""
+    most: cut the text to this many characters, and show all of it on hover.
+    """
     said = {"text": str(text), "tone": tone, "icon_name": icon_name, "title": str(title), "most": most}
     return _rendered(storages["staticfiles"], "components/_tag.html", **said)
 

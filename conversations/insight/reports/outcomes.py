@@ -29,6 +29,7 @@ _OUTCOME_MEANS = {
 
 
 def overview(numbers: Numbers, query: InsightQuery) -> Report:
+    """Return the report on how conversations ended, what they cost, and how soon people answered."""
     outcomes = numbers[Topic.OUTCOMES]
     spent, _ = cost_of(outcomes)
     figures = (
@@ -70,6 +71,7 @@ def _conversations_with_outcome(amount: Callable[..., int | None]) -> int:
 
 
 def outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
+    """Return the chart of outcomes by the day on which conversations began."""
     return daily(
         "outcomes",
         "Outcomes",

@@ -12,6 +12,7 @@ MOST_ROWS = 20
 
 
 def counted(name: str, numbers: TopicNumbers, topic: Topic, pattern: tuple[str, ...], means: str) -> Figure:
+    """Return the figure of a count, linked to what it counts."""
     count = numbers.amount(*pattern)
     link = NumberLink(topic, pattern) if count else None
     return Figure(name, count, "count", means, link, numbers.amount_before(*pattern), numbers.before is not None)
@@ -20,6 +21,7 @@ def counted(name: str, numbers: TopicNumbers, topic: Topic, pattern: tuple[str, 
 def in_buckets(
     name: str, numbers: TopicNumbers, measure: str, part: float, means: str, topic: Topic = Topic.WAITS
 ) -> Figure:
+    """Return the figure of a quantile (`part`, 0 to 1) of durations, in seconds."""
     return Figure(
         name,
         rounded(numbers.quantile(measure, part)),
@@ -32,6 +34,7 @@ def in_buckets(
 
 
 def milliseconds(name: str, numbers: TopicNumbers, part: float) -> Figure:
+    """Return the figure of a quantile (`part`, 0 to 1) of the AI's processing times, stored in milliseconds."""
     found, before = numbers.quantile("processing", part), numbers.quantile_before("processing", part)
     return Figure(
         name,
@@ -45,10 +48,12 @@ def milliseconds(name: str, numbers: TopicNumbers, part: float) -> Figure:
 
 
 def rounded(seconds: float | None) -> int | None:
+    """Return whole seconds, None for None."""
     return None if seconds is None else round(seconds)
 
 
 def with_before(numbers: TopicNumbers, count: Number, pattern: tuple[str, ...]) -> tuple[Number | None, ...]:
+    """Return the numbers of a row: its count and, when comparing, the count of the period before."""
     return (count,) if numbers.before is None else (count, numbers.amount_before(*pattern))
 
 
@@ -98,6 +103,7 @@ def by_part(
 
 
 def left_out(query: InsightQuery) -> tuple[str, ...]:
+    """Return the note about companies that are not counted, nothing if all are."""
     if not query.left_out:
         return ()
     return (f"{query.left_out} more companies are not counted here. Choose one to see it.",)

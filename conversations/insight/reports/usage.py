@@ -92,6 +92,7 @@ def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:
 
 
 def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
+    """Return the report on what tokens cost: by day, model and project."""
     usage = numbers[Topic.USAGE]
     costs = [costs_of_step(step) for step in usage.steps]
     priced = [each for some in costs for each in some]

@@ -29,6 +29,7 @@ def overdue_answers(waits: TopicNumbers) -> Figure:
 
 
 def waits_report(numbers: Numbers, query: InsightQuery) -> Report:
+    """Return the report on how long customers waited for people and for the AI."""
     waits = numbers[Topic.WAITS]
     asked, missed = waits.amount("asked"), waits.amount("missed")
     figures = (

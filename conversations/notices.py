@@ -18,6 +18,7 @@ from console.staff.colleagues import name_of
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
+from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, company_named
 from conversations.reading import conversation_url
 
@@ -127,9 +128,10 @@ def _shown(notice: Notice, username: str) -> Notice:
     words = notice.words
     if notice.more:
         words = words.replace(_ONE, _SEVERAL.format(count=1 + len(notice.more)), 1)
-    for name, who in (("{by}", notice.by), ("{to}", notice.to)):
-        if who:
-            words = words.replace(name, name_of(who), 1)
+    receiver = isolated(notice.to) if notice.group else name_of(notice.to)
+    for name, shown in (("{by}", name_of(notice.by)), ("{to}", receiver)):
+        if shown:
+            words = words.replace(name, shown, 1)
     return replace(notice, words=words, is_mine=notice.to == username)
 
 

@@ -4,7 +4,7 @@ People who are away have an item in the console's own table: `pk = AWAY`, `sk` t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console import caching, clock
 from console.caching import cached_for
@@ -31,19 +31,27 @@ _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """A person who may be given work. `name` is ready for use in sentences; `is_away` is set by the person."""
+    """A person who may be given work. `name` is redacted; `in_sentence` is the name, isolated from the text around it.
+
+    `is_away` is set by the person.
+    """
 
     username: str
     name: str
+    in_sentence: str
     scope: Scope
     is_away: bool = False
+
+
+class _IndexMissing(Exception):
+    """Staff cannot be listed by role. An error, so that it is not cached."""
 
 
 def colleagues_of(company_id: str) -> list[Colleague]:
     """Return who may answer customers of a company, available ones first, then by name. Raises the store's errors."""
     away = away_now()
     found = [
-        Colleague(each.username, each.name, each.scope, each.username in away)
+        replace(each, is_away=each.username in away)
         for each in _answering_staff().values()
         if each.scope.covers_company(company_id)
     ]
@@ -58,7 +66,7 @@ def name_of(username: str) -> str:
         found = _answering_staff().get(username)
     except ConsoleError:
         found = None
-    return found.name if found else redact(username)
+    return found.in_sentence if found else redact(username)
 
 
 def reads() -> list[Callable[[], object]]:
@@ -69,28 +77,22 @@ def reads() -> list[Callable[[], object]]:
 def _answering_staff() -> dict[str, Colleague]:
     try:
         return _by_username()
-    except LookupError:
+    except _IndexMissing:
         return {}
 
 
 @cached_for(SECONDS)
 def _by_username() -> dict[str, Colleague]:
-    """Read the accounts of everybody who may take work, by username. Raises the store's errors.
-
-    Raises `LookupError` without the index, so that the absence is not cached.
-    """
+    """Read the accounts of everybody who may take work, by username. Raises `_IndexMissing` and the store's errors."""
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
-        raise LookupError
+        raise _IndexMissing
     accounts = (each for role in _ROLES for each in StaffAccount.by_role.query(role.value, limit=MOST))
-    return {
-        each.username: Colleague(
-            each.username,
-            isolated(excerpt(each.display_name or each.username, LONGEST_NAME)),
-            Scope.of(each.scope or []),
-        )
-        for each in accounts
-        if not each.disabled
-    }
+    found = {}
+    for each in accounts:
+        if not each.disabled:
+            name = excerpt(each.display_name or each.username, LONGEST_NAME)
+            found[each.username] = Colleague(each.username, name, isolated(name), Scope.of(each.scope or []))
+    return found
 
 
 @cached_for(SECONDS)

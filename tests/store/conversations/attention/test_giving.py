@@ -10,6 +10,7 @@ from console import caching, clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Role, Scope
 from console.staff.colleagues import away_now, colleagues_of, name_of, set_available
+from console.trees import isolated
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.looking import process_conversation
@@ -215,8 +216,8 @@ def test_who_follows_an_action_that_died_tells_of_it_too(store, colleagues, who)
 # --- Groups -----------------------------------------------------------------------------------------------------------
 
 
-def second_line(members=("ana", "ben")) -> groups.Group:
-    groups.save(COMPANY, " Second  line ", members, LEAD)
+def second_line(name=" Second  line ", members=("ana", "ben")) -> groups.Group:
+    groups.save(COMPANY, name, members, LEAD)
     [group] = groups.of_company(COMPANY)
     return group
 
@@ -235,6 +236,14 @@ def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
     assert "hand_off_group" not in stored(store)
     with pytest.raises(Invalid, match="group no longer exists"):
         perform(form(A.HAND_OVER), BEN, reason="x", to="gone")
+
+
+@pytest.mark.parametrize("name", ["צוות לילה", "Night team 5551234567"])
+def test_a_groups_name_stays_as_it_is_and_keeps_its_direction_to_itself(store, colleagues, name):
+    put(store, **held_by("ana"))
+    perform(form(A.HAND_OVER), ANA, reason="needs a manager", to=second_line(name).id)
+    [notice] = notices_for("ben")
+    assert notice.words == f"Ana Stone handed this conversation over to {isolated(name)}: needs a manager"
 
 
 def test_no_two_groups_have_a_name_and_one_that_was_given_up_is_free(store, colleagues):

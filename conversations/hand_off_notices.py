@@ -17,6 +17,8 @@ _LOST = {
     Action.HAND_OFF_RELEASE.value: "{by} released your conversation",
 }
 _GOT = "{by} gave you this conversation"
+# Who gets a conversation, and who loses it, as the payload of an action names them.
+CONCERNED = ("colleague", "group", "held by")
 # A service has no name to show, but gives a reason.
 _BACK, _SERVICE = "This conversation waits for a human again. ", "service"
 
@@ -35,9 +37,7 @@ def post_notices(trail: str, sort_key: str, reference: str) -> None:
     if entry is None:
         return
     payload, company_id, lost = _payload_of(entry), entry.company_id or "", _LOST[entry.action_type or ""]
-    reason, colleague, group_id, loser = (
-        str(payload.get(name) or "") for name in ("reason", "colleague", "group", "held by")
-    )
+    reason, colleague, group_id, loser = (str(payload.get(name) or "") for name in ("reason", *CONCERNED))
     groups_there = groups.of_company(company_id) if group_id else []
     group = next((each for each in groups_there if each.id == group_id), None)
     words = dict.fromkeys(group.members if group else (), lost) | ({loser: lost} if loser else {})

@@ -135,7 +135,7 @@ class HandOffAct:
     @property
     def concerns_others(self) -> bool:
         """Whether somebody else gets or loses the conversation and is notified."""
-        return not self.payload.keys().isdisjoint(("colleague", "group", "held by"))
+        return not self.payload.keys().isdisjoint(hand_off_notices.CONCERNED)
 
     def entry(self, at: datetime, result: str) -> AuditEntry:
         """Build its trail entry."""
@@ -157,7 +157,7 @@ class HandOffAct:
 class RecordedAction:
     """An action's records as stored. `attempts` counts the writes sent or about to be sent.
 
-    `concerns_others`: somebody else gets or loses the conversation. True if that is unknown, so that the trail is read.
+    `concerns_others`: somebody else may get or lose the conversation by it, and is notified. The trail says who.
     """
 
     event_id: str
@@ -166,8 +166,7 @@ class RecordedAction:
     status: str
     attempts: int
     reference: str
-    action: str = ""
-    concerns_others: bool = True
+    concerns_others: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -263,7 +262,7 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
     whether this result was written. Raises the store's errors.
     """
     status, now = result.partition(":")[0], clock.to_iso(at)
-    if status == Result.SUCCESS and recorded.concerns_others and hand_off_notices.concerns_others(recorded.action):
+    if status == Result.SUCCESS and recorded.concerns_others:
         hand_off_notices.post_notices(recorded.trail, recorded.sort_key, recorded.reference)
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
@@ -321,8 +320,8 @@ def recorded_of(raw: Raw) -> RecordedAction:
         status=record.status or "",
         attempts=int(record.attempts or 0),
         reference=record.reference or "",
-        action=record.intent or "",
-        concerns_others=record.concerns_others is not False,
+        # Absent on records of earlier versions.
+        concerns_others=record.concerns_others is not False and hand_off_notices.concerns_others(record.intent or ""),
     )
 
 

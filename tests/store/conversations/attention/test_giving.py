@@ -192,6 +192,19 @@ def test_who_dies_before_a_colleague_is_told_leaves_it_to_whoever_settles_that(s
     assert nth > 6
 
 
+def test_a_colleague_is_told_of_an_action_whose_record_does_not_say_that_it_concerns_them(store, colleagues):
+    put(store, **held_by("ana"))
+    with faults.fail_before("TransactWriteItems", nth=2, times=faults.ALWAYS):
+        assign(LEAD)
+    assert notices_for("ben") != [], "told before the records are closed"
+    [record] = store.all("IDEMPOTENCY")
+    assert (record["status"], record["concerns_others"]) == ("pending", True)
+    dismiss_notices("ben", [each.id for each in notices_for("ben")])
+    store.update("IDEMPOTENCY", {"event_id": record["event_id"]}, concerns_others=None)
+    settle(CONVERSATION, older_than=timedelta(0))
+    assert [each.words for each in notices_for("ben")] == ["lena gave you this conversation: knows the case"]
+
+
 @pytest.mark.parametrize("who", [None, BEN])
 def test_who_follows_an_action_that_died_tells_of_it_too(store, colleagues, who):
     """Whoever is next closes what was left open; so does the timer that is rung again."""

@@ -5,14 +5,15 @@ A count costs one or two Queries per company, whatever its size, because it stop
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 from console import caching, clock
-from console.caching import cached_for
+from console.caching import Cached, cached_for
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Staff
 from console.store.calls import parallel
@@ -35,6 +36,8 @@ from conversations.reading import is_gone, is_true
 from conversations.receiving import approvals, not_placed
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 HELD_COUNTED = 200
 SECONDS = 5
@@ -103,17 +106,20 @@ def waiting(company_ids: Iterable[str]) -> Count:
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
     """Count what all tabs but the first list for a person. Without `read`, only from the cache, else {}."""
     asked, left_out = split_for_parallel_reads(company_ids)
-    if read:
-        found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
-        attention = parallel(*(partial(attention_in_company, company_id) for company_id in asked))
-    else:
-        found = [each for one in asked if (each := caching.cached_result(held_in_company, one)) is not None]
-        attention = [count for one in asked if (count := caching.cached_result(attention_in_company, one)) is not None]
-        if len(found) < len(asked) or len(attention) < len(asked):
-            return {}
+    found, attention = _counts(held_in_company, asked, read=read), _counts(attention_in_company, asked, read=read)
+    if found is None or attention is None:
+        return {}
     start = Count(more=bool(left_out))
     counts = {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (ATTENTION, MINE, COLLEAGUES)}
     return counts | {ATTENTION: sum(attention, counts[ATTENTION])}
+
+
+def _counts(count: Cached[T], company_ids: Sequence[str], *, read: bool) -> list[T] | None:
+    """Return the count of each company. Without `read`, only from the cache: None unless it has all of them."""
+    if read:
+        return parallel(*(partial(count, company_id) for company_id in company_ids))
+    found = [each for one in company_ids if (each := caching.cached_result(count, one)) is not None]
+    return found if len(found) == len(company_ids) else None
 
 
 def awaited(company_ids: Iterable[str], username: str) -> int:
@@ -135,13 +141,8 @@ def to_approve_in_company(company_id: str) -> Count:
 def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
     """Count the first messages that wait for approval. Without `read`, only from the cache, else None."""
     asked, left_out = split_for_parallel_reads(company_ids)
-    if read:
-        found = parallel(*(partial(to_approve_in_company, company_id) for company_id in asked))
-    else:
-        found = [each for one in asked if (each := caching.cached_result(to_approve_in_company, one)) is not None]
-        if len(found) < len(asked):
-            return None
-    return sum(found, Count(more=bool(left_out)))
+    found = _counts(to_approve_in_company, asked, read=read)
+    return None if found is None else sum(found, Count(more=bool(left_out)))
 
 
 @cached_for(NOT_PLACED_SECONDS)

@@ -201,14 +201,14 @@ def _numbers(
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PageNotice:
     """A one-line notice; `tone` is a tone of components/_notice.html."""
 
     text: str
     tone: str = "human"
 
 
-def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
+def page_notice(page: QueuePage, names: Mapping[str, str]) -> PageNotice | None:
     """Return a notice of what was not searched, or None. `names`: companies in scope by id."""
     parts = []
     if not names:
@@ -227,7 +227,7 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
         parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
     if page.left_out:
         parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
-    return Notice(" ".join(parts)) if parts else None
+    return PageNotice(" ".join(parts)) if parts else None
 
 
 # Headings for none, one and several conversations in a tab.
@@ -259,13 +259,13 @@ def heading(tab: str, count: Count | None, *, partial: bool) -> str:
     return one if count.number == 1 and not count.more else several.format(count)
 
 
-def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
+def indexer_notice(*, indexed: bool, now: datetime) -> PageNotice | None:
     """Return a notice of what is wrong with the index behind the page; None if nothing is."""
     if not indexed:
         if not index_ready("CONVERSATIONS", INDEX):
-            return Notice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")
-        return Notice("The queue's index is not filled yet, so the console searches conversations one by one.", "")
+            return PageNotice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")
+        return PageNotice("The queue's index is not filled yet, so the console searches conversations one by one.", "")
     health = indexer_health()
     if health.is_stale:
-        return Notice(health.describe(now), "bad")
-    return Notice(health.describe(now)) if health.is_behind else None
+        return PageNotice(health.describe(now), "bad")
+    return PageNotice(health.describe(now)) if health.is_behind else None

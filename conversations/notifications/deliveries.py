@@ -46,6 +46,14 @@ DUE = "NOTIFICATIONS_DUE"
 _NOTED, _ALL, _FAILED = "NOTIFIED#", "NOTIFICATIONS#", "NOTIFICATIONS_FAILED#"
 
 
+class NotDelivered(Exception):
+    """Raised if it was not accepted. `is_gone`: the receiver wants no more; `again_after`: seconds it asks to wait."""
+
+    def __init__(self, words: str, *, is_gone: bool = False, again_after: float = 0.0) -> None:
+        super().__init__(words)
+        self.is_gone, self.again_after = is_gone, again_after
+
+
 class NotificationDelivery(ForeignModel):
     """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" means all.
 

@@ -27,6 +27,7 @@ from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import (
     DELIVERED,
     FAILED,
+    NotDelivered,
     NotificationDelivery,
     due_deliveries,
     give_up,
@@ -36,7 +37,6 @@ from conversations.notifications.deliveries import (
 )
 from conversations.notifications.destinations import Destination, find, switch_off
 from conversations.notifications.notification import NotificationType
-from conversations.notifications.senders import NotDelivered
 
 logger = logging.getLogger(__name__)
 

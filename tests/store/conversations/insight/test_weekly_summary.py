@@ -13,9 +13,9 @@ from conversations.companies import Company
 from conversations.insight import budgets
 from conversations.insight.summary import read_summary
 from conversations.insight.weeks import IsoWeek
+from conversations.notifications.amazon import compose
 from conversations.notifications.deliveries import due_deliveries
 from conversations.notifications.notification import NotificationType
-from conversations.notifications.senders import compose
 from tests import faults
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import COMPANY

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from console import clock
-from conversations.notifications import senders
+from conversations.notifications import amazon
 from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.deliveries import EMAILS_EVERY, announce, list_deliveries, send_test
 from conversations.notifications.notification import NotificationType
@@ -172,7 +172,7 @@ def test_an_aws_that_cannot_be_reached_is_words(store, aws, settings, monkeypatc
             monkeypatch.delenv(each)
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
-        monkeypatch.setattr(senders, "_clients", {})
+        monkeypatch.setattr(amazon, "_clients", {})
     bring()
     [one] = list_deliveries(made.id) + list_deliveries(made.id, failed=True)
     assert one.problem == expected

@@ -21,8 +21,8 @@ from cryptography.x509.oid import NameOID
 
 from console import clock
 from conversations.notifications import notifier as notifying
-from conversations.notifications import senders
-from conversations.notifications.deliveries import announce, due_deliveries, list_deliveries
+from conversations.notifications import webhooks
+from conversations.notifications.deliveries import NotDelivered, announce, due_deliveries, list_deliveries
 from conversations.notifications.destinations import Destination
 from demo.receiver import WebhookReceiver
 from tests.support.conversations.notifications import add, add_at, answering, bring, happened, notifier
@@ -108,7 +108,7 @@ def test_a_redirect_is_never_followed(store, receiver, status):
 
 @pytest.mark.slow
 def test_one_that_does_not_answer_in_time(store, receiver, monkeypatch, hangs):
-    monkeypatch.setattr(senders, "TIMEOUTS", (1.0, 0.2))
+    monkeypatch.setattr(webhooks, "TIMEOUTS", (1.0, 0.2))
     made = add_at(receiver)
     receiver.answer = lambda *_: hangs.wait(20)
     assert problem_of(made) == TOO_LONG
@@ -298,7 +298,7 @@ def brought(made: Destination, network: Network) -> tuple[str, list[str]]:
     due = due_deliveries(clock.now(), 1)
     try:
         notifier()._send(made, due)
-    except senders.NotDelivered as error:
+    except NotDelivered as error:
         return str(error), network.connected
     return "", network.connected
 
@@ -346,7 +346,7 @@ def test_a_name_whose_servers_do_not_answer(made, network, monkeypatch, hangs):
     announce([happened()])
     due = due_deliveries(clock.now(), 1)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: hangs.wait(20) and [])
-    with pytest.raises(senders.NotDelivered, match=TOO_LONG):
+    with pytest.raises(NotDelivered, match=TOO_LONG):
         notifier()._send(made, due)
 
 

@@ -13,6 +13,7 @@ from console import clock
 from conversations.attention.hours import BusinessHours
 from conversations.attention.levels import DEFAULTS, ServiceLevels
 from conversations.models import NOT_URGENT
+from conversations.notifications.amazon import MOST_LINES, compose
 from conversations.notifications.deliveries import NotificationDelivery, body_of
 from conversations.notifications.notification import (
     LONGEST_TEXT,
@@ -22,7 +23,6 @@ from conversations.notifications.notification import (
     new_notifications,
     notifications_of,
 )
-from conversations.notifications.senders import MOST_LINES, compose
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import CHANNEL, COMPANY, CONVERSATION, conversation, held_by
 

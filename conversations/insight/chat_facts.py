@@ -35,7 +35,7 @@ from conversations.stores.chats.keys import begun_at, is_usable, owner_of
 from conversations.stores.chats.messages import image_id_of
 from conversations.stores.chats.models import ChatEvent, Session
 from conversations.stores.chats.reading import config_of, created_at, is_finished
-from conversations.stores.reading import speaker_of
+from conversations.stores.items import speaker_of
 
 SESSION = "chat session"
 RUNNING, FORCED, EXPIRED = "running", "forced", "expired"

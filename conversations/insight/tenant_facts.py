@@ -31,7 +31,8 @@ from conversations.insight.subjects import (
 )
 from conversations.insight.words import OTHER, code_of
 from conversations.records import Speaker
-from conversations.stores.reading import get_item, speaker_of
+from conversations.stores.items import speaker_of
+from conversations.stores.reading import get_item
 from conversations.stores.tenant_conversations.reading import StoredTenantConversation, TenantConversation, written_at
 from tenants import settings_text
 from tenants.keys import META, TYPES, partition_of

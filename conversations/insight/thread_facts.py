@@ -34,7 +34,7 @@ from conversations.insight.subjects import (
 from conversations.insight.words import OTHER, UNKNOWN, code_of, host_name
 from conversations.messages import whole_number
 from conversations.records import Speaker
-from conversations.stores.reading import speaker_of
+from conversations.stores.items import speaker_of
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, THREAD, ThreadKey, instant_of
 from conversations.stores.threads.messages import SOURCES_SHOWN, VERSOS, comment_of, is_answer, origins_of, verso_of
 from conversations.stores.threads.models import TABLE, Thread, ThreadMessage

@@ -21,7 +21,7 @@ from console.permissions import Permission, Staff
 from console.refs import seal
 from console.trail.recording import tenant_trail
 from conversations.stores.records import MessageList
-from conversations.stores.tenant_conversations import services
+from conversations.stores.tenant_conversations import clearing, services
 from conversations.stores.tenant_conversations.reading import (
     StoredTenantConversation,
     TenantConversation,
@@ -110,9 +110,9 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
 def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Ask for the conversation's id, then clear it if it is unchanged. A form sent twice acts once."""
     try:
-        item = services.load_to_clear(tenant_id, ref, request.staff)
+        item = clearing.load_to_clear(tenant_id, ref, request.staff)
         return _clear(request, item, ref) if request.method == "POST" else _ask(request, item, ref)
-    except services.ConversationGone as error:
+    except clearing.ConversationGone as error:
         if request.method != "POST":
             raise NotFound from error
         messages.info(request, "It is already gone. There is nothing left to clear.")
@@ -126,9 +126,9 @@ def _clear(request: StaffRequest, item: TenantConversation, ref: str) -> HttpRes
     if not form.is_valid():
         return _ask(request, item, ref, form, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
-        services.clear(item, seen, request.staff)
+        clearing.clear(item, seen, request.staff)
     except Conflict as error:
-        fresh = services.load_to_clear(item.pk, ref, request.staff)
+        fresh = clearing.load_to_clear(item.pk, ref, request.staff)
         return _ask(request, fresh, ref, error=error, problem=CHANGED)
     except (TableMissing, NotAccepted):
         # Nothing was written, and a retry would not help.
@@ -158,7 +158,7 @@ def _ask(
         "tenant_name": name,
         "summary": summary,
         "form": form or ClearForm(name=summary.title),
-        "seen": seen or services.seen_of(item),
+        "seen": seen or clearing.seen_of(item),
         "problem": problem,
         "blocked": read_only_reason(),
         "url": url,

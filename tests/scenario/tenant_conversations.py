@@ -12,8 +12,9 @@ from django.urls import reverse
 from console.clock import to_epoch, to_iso
 from console.permissions import Role, Scope, Staff
 from console.store.paging import PAGE_SIZE
+from conversations.stores.tenant_conversations.clearing import seen_of
 from conversations.stores.tenant_conversations.reading import reference_of
-from conversations.stores.tenant_conversations.services import list_conversations, load, seen_of
+from conversations.stores.tenant_conversations.services import list_conversations, load
 
 if TYPE_CHECKING:
     from tests.scenario import Side

@@ -18,7 +18,7 @@ from conversations.stores.chats.keys import check, short, user_link
 from conversations.stores.chats.models import Session
 from conversations.stores.chats.reading import is_finished, quota_of
 from conversations.stores.chats.session import name_of, subject_of
-from conversations.stores.reading import fingerprint
+from conversations.stores.items import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, record_place
 from conversations.stores.services import carry_out, update_as_read
 

@@ -19,12 +19,10 @@ from conversations.stores.chats.reading import flaws_of
 from conversations.stores.records import Cell, RecordLink, RecordPage, RecordRow, list_place
 
 COLUMNS = ("Prompt", "When", "User")
-
-
+PROMPT_IN_LIST = 80
 # A DNS host name: no IP address, and at least one dot.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
 _URI = re.compile(r"https://[!-\[\]-~]{1,2000}", re.ASCII | re.IGNORECASE)
-PROMPT_IN_LIST = 80
 
 
 def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> RecordRow:

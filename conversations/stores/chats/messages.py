@@ -24,7 +24,8 @@ from conversations.stores.chats.keys import anchor_of, position_at, position_of
 from conversations.stores.chats.models import ChatEvent, ChatText, Image
 from conversations.stores.chats.queries import WINDOW, M, Part, Spot, is_session_expired, read_near
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.reading import Attempted, capture_errors, shown_tree, speaker_of
+from conversations.stores.items import shown_tree, speaker_of
+from conversations.stores.reading import Attempted, capture_errors
 
 EXPIRED = "The text has expired. Texts are kept only while their session runs."
 NOT_KEPT = "No text of it is kept."

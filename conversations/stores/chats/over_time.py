@@ -22,7 +22,8 @@ from conversations.stores.chats.messages import image_id_of
 from conversations.stores.chats.models import PROMPT, USER_CONVERSATION, ChatEvent, Image
 from conversations.stores.chats.queries import M
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.reading import UNKNOWN_SENDER, capture_errors, is_missing_by_design, notice_of, speaker_of
+from conversations.stores.items import UNKNOWN_SENDER, speaker_of
+from conversations.stores.reading import capture_errors, is_missing_by_design, notice_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
 Rows = tuple[tuple[RecordRow, ...], tuple[str, ...]]

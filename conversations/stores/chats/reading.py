@@ -13,7 +13,7 @@ from console.store.models import ForeignModel
 from console.trees import Node, flatten_to_line, text_of, well_formed
 from conversations.stores.chats.keys import begun_at
 from conversations.stores.chats.models import Session
-from conversations.stores.reading import described, drift_in, shown_tree
+from conversations.stores.items import described, drift_in, shown_tree
 from conversations.stores.records import Cell
 
 # A session's usual lifetime (schema chatbot-sessions).

@@ -19,7 +19,7 @@ from console.trees import Fact, Node, clean, instant_fact, text_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
-from conversations.stores.reading import UNKNOWN_SENDER, described, drift_in, shown_tree, speaker_of
+from conversations.stores.items import UNKNOWN_SENDER, described, drift_in, shown_tree, speaker_of
 from conversations.stores.records import Cell, MessageList, RecordPage
 from conversations.transcript import WINDOW, earlier_text
 

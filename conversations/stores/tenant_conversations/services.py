@@ -1,46 +1,24 @@
-"""A tenant's conversations: listed, opened with a trail entry before anything is shown, and cleared with a trail entry.
+"""A tenant's conversations: listed, and opened with a trail entry before anything is shown.
 
 The scope is checked before anything is read, except in `exists`, which checks that an id is unused before it becomes
 part of a scope.
 """
 
-from pynamodb.expressions.condition import Condition
-from pynamodb.expressions.operand import Path
-
-from console import clock
-from console.errors import BadReference, Conflict, ConsoleError, NotFound, TableMissing
+from console.errors import BadReference, NotFound, TableMissing
 from console.permissions import Permission, Staff
-from console.refs import is_digest_of, keyed_digest, unseal
-from console.store.calls import TransactionRefused
-from console.store.connection import transaction
-from console.store.models import fits, sendable
+from console.refs import keyed_digest, unseal
+from console.store.models import fits
 from console.store.paging import PageRead, PageSource, read_page
-from console.store.presence import any_item, table_ready
-from console.trail.actions import Action
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, tenant_trail
+from console.store.presence import any_item
+from console.trail.recording import tenant_trail
 from conversations.stores.adapter import Subject
-from conversations.stores.reading import fingerprint, get_item
+from conversations.stores.reading import get_item
 from conversations.stores.services import record_opened
-from conversations.stores.tenant_conversations.reading import (
-    KIND,
-    StoredTenantConversation,
-    TenantConversation,
-    name_of,
-    reference_of,
-)
+from conversations.stores.tenant_conversations.reading import KIND, TenantConversation, name_of
 from tenants.queries import check_tenant
 
 # Never the messages: they may be 400 KB, and listing a conversation does not open it.
 LIST_ATTRIBUTES = ("updated_at", "ttl")
-
-
-class ConversationGone(ConsoleError):
-    """The conversation no longer exists: it was cleared or has expired."""
-
-    status = 409
-
-
-# --- Reading: a page of a tenant's, or one of them ------------------------------------------------------------------
 
 
 def check(tenant_id: str, staff: Staff) -> None:
@@ -110,79 +88,10 @@ def open_conversation(tenant_id: str, reference: str, staff: Staff) -> tuple[Ten
     """
     item = load(tenant_id, reference, staff)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
-    is_recorded = record_opened(_subject(item), staff, raw=may_see, part=keyed_digest(item.sk)[:16])
+    is_recorded = record_opened(subject_of(item), staff, raw=may_see, part=keyed_digest(item.sk)[:16])
     return item, is_recorded and may_see
 
 
-def _subject(item: TenantConversation) -> Subject:
+def subject_of(item: TenantConversation) -> Subject:
+    """Return the trail entries' subject: the conversation, in its tenant's trail."""
     return Subject(tenant_trail(item.pk), item.pk, {"tenant_conversation": name_of(item.sk)})
-
-
-# --- Clearing -------------------------------------------------------------------------------------------------------
-
-
-def seen_of(item: TenantConversation) -> str:
-    """Return a digest of a conversation as it was shown, which differs after every change."""
-    return keyed_digest(_as_seen(item))
-
-
-def _as_seen(item: TenantConversation) -> str:
-    return fingerprint(item, *_AS_SEEN)
-
-
-def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
-    """Remove a conversation that is unchanged since the person saw it, together with an entry in the tenant's trail.
-
-    `item` is from `load_to_clear`. Raises `Forbidden`, `ConversationGone`, `Conflict` if it has changed since it was
-    shown, `NoTrail`, and the store's errors.
-    """
-    staff.require(Permission.TENANT_CONVERSATION_CLEAR)
-    if not is_digest_of(seen, _as_seen(item)):
-        raise Conflict
-    stored = StoredTenantConversation.of(item)
-    updated_at = clock.parse_instant(item.plain("updated_at"))
-    subject = _subject(item)
-    payload = subject.payload | {
-        "messages": len(stored.entries),
-        "bytes": stored.size,
-        "last_activity": clock.to_iso(updated_at) if updated_at else None,
-    }
-    action = Action.TENANT_CONVERSATION_CLEARED
-    entry = build(TrailEntry(subject.trail, action, Actor.of(staff), item.pk, payload=payload), clock.now())
-    try:
-        with transaction() as writes:
-            writes.delete(item, condition=_unchanged(item))
-            writes.save(entry)
-    except TransactionRefused as error:
-        # Reading it again tells whether it is gone or has changed.
-        load_to_clear(item.pk, reference_of(item.pk, item.sk), staff)
-        raise Conflict from error
-    except TableMissing as missing:
-        if table_ready("AUDIT"):
-            raise
-        raise NoTrail("A conversation is cleared", "nothing was cleared") from missing
-
-
-def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
-    """Load a conversation for a person who may clear it. Raises `ConversationGone` if it no longer exists."""
-    staff.require(Permission.TENANT_CONVERSATION_CLEAR)
-    conversation_id_of(tenant_id, reference, staff)
-    try:
-        return load(tenant_id, reference, staff)
-    except NotFound as error:
-        raise ConversationGone from error
-
-
-_AS_SEEN = ("messages", "updated_at")
-
-
-def _unchanged(item: TenantConversation) -> Condition:
-    """Return the condition that the item exists, with exactly the values that were read, of any type.
-
-    The platform writes times in whole seconds, so `updated_at` alone would miss a turn within the same second.
-    """
-    condition: Condition = TenantConversation.pk.exists()
-    for name in _AS_SEEN:
-        value = item.raw.get(name)
-        condition &= Path(name).does_not_exist() if value is None else Path(name) == sendable(value)
-    return condition

@@ -17,7 +17,7 @@ from console.trail.actions import Action as AuditAction
 from console.trail.recording import thread_trail
 from console.trees import Fact, clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
-from conversations.stores.reading import fingerprint
+from conversations.stores.items import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, record_place
 from conversations.stores.services import carry_out, record_opened, update_as_read
 from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
@@ -42,7 +42,7 @@ class FeedbackForm(forms.Form):
     def __init__(self, *args: Any, other: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         kept = [(AS_STORED, f"As stored: {other}")] if other else []
-        direction = cast(forms.ChoiceField, self.fields["verso"])
+        direction = cast("forms.ChoiceField", self.fields["verso"])
         direction.choices = [("up", "Thumbs up"), ("down", "Thumbs down"), ("", "None"), *kept]
         direction.required = False
 

@@ -15,7 +15,7 @@ from console.trees import Node, text_of, well_formed
 from conversations.content import blocks_of
 from conversations.facts import unknown_names
 from conversations.records import Extra, Feedback, Message, Origin, Speaker
-from conversations.stores.reading import described, drift_in, shown_tree, speaker_of
+from conversations.stores.items import described, drift_in, shown_tree, speaker_of
 from conversations.stores.threads.keys import LLM, anchor_of, instant_in, instant_of, is_padded
 from conversations.stores.threads.models import ThreadMessage
 

@@ -13,7 +13,7 @@ from console.trees import Fact, Node, clean, instant_fact, text_of, tree_of
 from conversations.companies import names_for
 from conversations.facts import redact_and_mask, unknown_names
 from conversations.reading import is_true
-from conversations.stores.reading import described, drift_in
+from conversations.stores.items import described, drift_in
 from conversations.stores.records import Cell, RecordLink, RecordRow, list_place, record_place
 from conversations.stores.threads.keys import ThreadKey, instant_in
 from conversations.stores.threads.models import Thread

@@ -14,7 +14,7 @@ django.setup()
 from console.permissions import Role, Scope, Staff  # noqa: E402
 from conversations.handoff import perform, reconcile, unseal_intent  # noqa: E402
 from conversations.handoff.reconciliation import pending_trails  # noqa: E402
-from conversations.stores.tenant_conversations import services  # noqa: E402
+from conversations.stores.tenant_conversations import clearing  # noqa: E402
 from tests import faults  # noqa: E402
 from tests.support.victims import serve  # noqa: E402
 
@@ -29,8 +29,8 @@ def do(job: dict) -> None:
     elif isinstance(job["job"], dict):
         admin = Staff(USERNAME, USERNAME, Role.ADMIN, Scope(everything=True))
         tenant_id, reference, seen = job["job"]["clear"]
-        with suppress(services.ConversationGone):
-            services.clear(services.load_to_clear(tenant_id, reference, admin), seen, admin)
+        with suppress(clearing.ConversationGone):
+            clearing.clear(clearing.load_to_clear(tenant_id, reference, admin), seen, admin)
     else:
         staff = Staff(USERNAME, USERNAME, Role.AGENT, Scope(everything=True))
         perform(unseal_intent(job["job"], staff), staff, reason="because")

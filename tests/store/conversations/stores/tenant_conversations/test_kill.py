@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.stores.tenant_conversations import services
+from conversations.stores.tenant_conversations import clearing
 from tests.store.conversations.handoff.test_kill import MOST_CALLS, victims  # noqa: F401 (a fixture)
 from tests.support.conversations.stores.tenant_conversations.kit import ADMIN, REF, TENANT, item
 
@@ -15,7 +15,7 @@ def test_killed_at_any_call_of_a_clear_and_sent_again(store, victims, kill):  # 
     happened = []
     for nth in range(1, MOST_CALLS):
         store.put("TENANT_CONVERSATIONS", item())
-        seen = services.seen_of(services.load_to_clear(TENANT, REF, ADMIN))
+        seen = clearing.seen_of(clearing.load_to_clear(TENANT, REF, ADMIN))
         job = {"clear": [TENANT, REF, seen]}
         ended = victims(job, kill, nth)
         is_gone, entries = not store.all("TENANT_CONVERSATIONS"), store.all("AUDIT")

@@ -9,7 +9,7 @@ from console.errors import Conflict, Forbidden, StoreUnavailable
 from console.permissions import Role
 from console.refs import seal
 from console.trail.recording import NoTrail
-from conversations.stores.tenant_conversations import services
+from conversations.stores.tenant_conversations import clearing, services
 from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults
 from tests.support.conversations.stores.tenant_conversations.kit import (
@@ -34,8 +34,8 @@ def payload(entry: dict) -> dict:
 
 
 def to_clear():
-    found = services.load_to_clear(TENANT, REF, ADMIN)
-    return found, services.seen_of(found)
+    found = clearing.load_to_clear(TENANT, REF, ADMIN)
+    return found, clearing.seen_of(found)
 
 
 # --- Opening ---------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_a_conversation_is_removed_with_its_entry_in_one_transaction(store):
     )
     found, seen = to_clear()
     with store.calls() as calls:
-        services.clear(found, seen, ADMIN)
+        clearing.clear(found, seen, ADMIN)
     assert [(call.operation, set(call.tables)) for call in calls] == [
         ("TransactWriteItems", {"TENANT_CONVERSATIONS", "AUDIT"})
     ]
@@ -120,11 +120,11 @@ def test_what_changed_since_it_was_seen_stays(store, change, when):
         store.update("TENANT_CONVERSATIONS", KEY, **change)
         found, _ = to_clear()
         with pytest.raises(Conflict):
-            services.clear(found, seen, ADMIN)
+            clearing.clear(found, seen, ADMIN)
     else:
         write = lambda: store.update("TENANT_CONVERSATIONS", KEY, **change)  # noqa: E731
         with faults.before("TransactWriteItems", write), pytest.raises(Conflict):
-            services.clear(found, seen, ADMIN)
+            clearing.clear(found, seen, ADMIN)
     assert store.get("TENANT_CONVERSATIONS", **KEY)["messages"]
     assert not trail(store)
 
@@ -142,7 +142,7 @@ def test_what_changed_since_it_was_seen_stays(store, change, when):
 )
 def test_what_drifted_is_cleared_like_any_other(store, odd):
     store.put("TENANT_CONVERSATIONS", item(**odd))
-    services.clear(*to_clear(), ADMIN)
+    clearing.clear(*to_clear(), ADMIN)
     assert not store.all("TENANT_CONVERSATIONS")
     assert len(trail(store)) == 1
 
@@ -153,7 +153,7 @@ def test_what_was_absent_and_came_meanwhile_stays(store, change):
     found, seen = to_clear()
     write = lambda: store.update("TENANT_CONVERSATIONS", KEY, **change)  # noqa: E731
     with faults.before("TransactWriteItems", write), pytest.raises(Conflict):
-        services.clear(found, seen, ADMIN)
+        clearing.clear(found, seen, ADMIN)
     assert store.all("TENANT_CONVERSATIONS")
 
 
@@ -161,10 +161,10 @@ def test_what_is_gone_is_said_to_be_gone(store):
     store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
     remove = lambda: store.delete("TENANT_CONVERSATIONS", **KEY)  # noqa: E731
-    with faults.before("TransactWriteItems", remove), pytest.raises(services.ConversationGone):
-        services.clear(found, seen, ADMIN)
-    with pytest.raises(services.ConversationGone):
-        services.load_to_clear(TENANT, REF, ADMIN)
+    with faults.before("TransactWriteItems", remove), pytest.raises(clearing.ConversationGone):
+        clearing.clear(found, seen, ADMIN)
+    with pytest.raises(clearing.ConversationGone):
+        clearing.load_to_clear(TENANT, REF, ADMIN)
     assert not trail(store)
 
 
@@ -172,9 +172,9 @@ def test_an_answer_that_was_lost_makes_no_second_entry(store):
     store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
     with faults.fail_after("TransactWriteItems"), pytest.raises(StoreUnavailable):
-        services.clear(found, seen, ADMIN)
-    with pytest.raises(services.ConversationGone):
-        services.load_to_clear(TENANT, REF, ADMIN)
+        clearing.clear(found, seen, ADMIN)
+    with pytest.raises(clearing.ConversationGone):
+        clearing.load_to_clear(TENANT, REF, ADMIN)
     assert len(trail(store)) == 1
 
 
@@ -183,7 +183,7 @@ def test_nothing_is_cleared_without_a_trail(bare_store):
     bare_store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
     with pytest.raises(NoTrail, match="nothing was cleared"):
-        services.clear(found, seen, ADMIN)
+        clearing.clear(found, seen, ADMIN)
     assert bare_store.all("TENANT_CONVERSATIONS")
     assert read_only_reason().startswith("Read-only")
 
@@ -193,8 +193,8 @@ def test_only_admins_clear(store, role):
     store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
     for ask in (
-        lambda: services.load_to_clear(TENANT, REF, staff(role)),
-        lambda: services.clear(found, seen, staff(role)),
+        lambda: clearing.load_to_clear(TENANT, REF, staff(role)),
+        lambda: clearing.clear(found, seen, staff(role)),
     ):
         with pytest.raises(Forbidden):
             ask()
@@ -205,4 +205,4 @@ def test_the_references_of_others_do_not_lead_to_it(store):
     store.put("TENANT_CONVERSATIONS", item())
     for reference in (reference_of("other", CONVERSATION), seal("conversation", TENANT, CONVERSATION), "x"):
         with pytest.raises(services.NotFound):
-            services.load_to_clear(TENANT, reference, ADMIN)
+            clearing.load_to_clear(TENANT, reference, ADMIN)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core import checks
 
-from console.audit.archive.chain import own_secrets
+from console.audit.archive.keys import own_secrets
 from console.errors import Invalid
 from console.permissions import Role
 from console.schema.environments import (

@@ -113,7 +113,7 @@ CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000, 
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000, least=1)
 # Token prices that override the library's (conversations.insight.prices): a JSON list.
 INSIGHT_PRICES = env.str("INSIGHT_PRICES", default="")
-# The signing key of archives (console.audit.archive.chain); if empty, derived from SECRET_KEY.
+# The signing key of archives (console.audit.archive.keys); if empty, derived from SECRET_KEY.
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])
 

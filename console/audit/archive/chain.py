@@ -1,86 +1,21 @@
 """The chain: each line carries a keyed digest of itself and of all lines before it, in this and earlier files.
 
-A line is the JSON `{"line":17,"trail":"…","entry":{…},"chain":"…"}`, whose last member covers every byte before it. The
-key is derived from AUDIT_ARCHIVE_KEY if that is set, else from SECRET_KEY, and differs by environment.
+A line is the JSON `{"line":17,"trail":"…","entry":{…},"chain":"…"}`, whose last member covers every byte before it.
 """
 
-import hashlib
 import hmac
 import json
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
-
-from console.errors import Invalid
+from console.audit.archive.keys import ArchiveKey
 from console.refs import as_letters
 from console.trees import text_of
-
-SHORTEST = 32
 
 # A DynamoDB item has at most 400 KB, and JSON escapes make it at most six times as long.
 MAX_LINE_BYTES = 4 << 20
 _NUMBER = re.compile(rb'\{"line":(\d{1,15}),"trail":"[a-p]{16}","entry":\{')
 _SEAL = re.compile(rb'(?P<body>.*),"chain":"(?P<value>[a-p]{64})"\}\n', re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveKey:
-    """A key for the chain of archives and their pseudonyms."""
-
-    secret: bytes = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """Sixteen letters that identify the key without revealing it."""
-        return as_letters(self.mac(b"name"))[:16]
-
-    def mac(self, *parts: bytes) -> bytes:
-        """Return the HMAC-SHA-256 of the parts, each prefixed with its length so that different lists never collide."""
-        made = hmac.new(self.secret, digestmod=hashlib.sha256)
-        for part in parts:
-            made.update(len(part).to_bytes(8, "big"))
-            made.update(part)
-        return made.digest()
-
-    def pseudonym(self, text: str) -> str:
-        """Return sixteen letters, equal for equal texts, so that masked values can be compared but not guessed."""
-        return as_letters(self.mac(b"pseudonym", text.encode("utf-8", "surrogatepass")))[:16]
-
-
-def signing_key() -> ArchiveKey:
-    """Return the key for new archives. Raises `Invalid` for a setting that is too short."""
-    return known_keys()[0]
-
-
-def known_keys() -> tuple[ArchiveKey, ...]:
-    """Return the signing key, then earlier ones. Raises `Invalid`.
-
-    If AUDIT_ARCHIVE_KEY is set, none of them comes from SECRET_KEY, which web servers have.
-    """
-    own = own_secrets()
-    if settings.AUDIT_ARCHIVE_KEY:
-        return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in own)
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *own)
-    return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in secrets)
-
-
-def own_secrets() -> list[str]:
-    """Return AUDIT_ARCHIVE_KEY and its fallbacks, without empty ones. Raises `Invalid` for one that is too short."""
-    own = [secret for secret in (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS) if secret]
-    if any(len(secret) < SHORTEST for secret in own):
-        raise Invalid(f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST} characters.")
-    return own
-
-
-@lru_cache(maxsize=8)
-def _derived(secret: str, environment: str) -> ArchiveKey:
-    made = HKDF(SHA256(), length=32, salt=None, info=f"console audit archive {environment}".encode())
-    return ArchiveKey(made.derive(secret.encode()))
 
 
 class Chain:

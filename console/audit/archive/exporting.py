@@ -12,7 +12,8 @@ from django.conf import settings
 
 from console import clock
 from console.audit.archive import manifest as manifests
-from console.audit.archive.chain import ArchiveKey, Chain, signing_key
+from console.audit.archive.chain import Chain
+from console.audit.archive.keys import ArchiveKey, signing_key
 from console.audit.archive.manifest import FileRecord, Hashed, Header, Manifest
 from console.audit.archive.places import ArchivePlace
 from console.audit.archive.walk import walk
@@ -133,7 +134,7 @@ def line_of(entry: AuditEntry, chain: Chain, key: ArchiveKey) -> bytes:
     """Return the entry as the chain's next line: every stored attribute, redacted again by today's rules."""
     stored = plain_item(entry.raw)
     pseudonym = key.pseudonym(str(stored.get("conversation_id") or ""))
-    return chain.seal(pseudonym, cast(dict[str, Any], _numbers(redact_value(well_formed(stored)))))
+    return chain.seal(pseudonym, cast("dict[str, Any]", _numbers(redact_value(well_formed(stored)))))
 
 
 def _numbers(value: Any) -> Any:

@@ -10,7 +10,8 @@ from django.conf import settings
 
 from console import clock
 from console.audit.archive import manifest as manifests
-from console.audit.archive.chain import MAX_LINE_BYTES, Chain, known_keys
+from console.audit.archive.chain import MAX_LINE_BYTES, Chain
+from console.audit.archive.keys import known_keys
 from console.audit.archive.manifest import FileRecord, Hashed, Manifest, NoManifest, read_manifest
 from console.audit.archive.places import ArchivePlace, PlaceError
 from console.errors import ConsoleError, NotFound

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console.audit.archive import chain as keys
-from console.audit.archive import manifest, verifying
-from console.audit.archive.chain import ArchiveKey, Chain
+from console.audit.archive import keys, manifest, verifying
+from console.audit.archive.chain import Chain
 from console.audit.archive.exporting import write
+from console.audit.archive.keys import ArchiveKey
 from console.audit.archive.manifest import Header, NoManifest, read_manifest
 from console.audit.archive.verifying import verify
 from console.errors import Invalid

@@ -22,16 +22,14 @@ TIMEOUTS = (3.05, 10.0)
 LONGEST_ANSWER_SECONDS = 20.0
 LARGEST_ANSWER = 4_000_000
 
-_UNREACHABLE = "The phone is switched off or cannot be reached. Try again later."
-_NOT_A_NUMBER = "The customer's number is not a valid phone number."
 WORDS = {
     "20003": "Twilio refused the company's credentials. Ask an administrator to check them.",
-    "21211": _NOT_A_NUMBER,
+    "21211": "The customer's number is not a valid phone number.",
     "21408": "The company's Twilio account may not send to the customer's country.",
     "21610": "The customer opted out of messages with STOP. Only they can opt in again.",
     "21614": "The customer's number cannot receive text messages.",
     "21617": "The message is too long.",
-    "30003": _UNREACHABLE,
+    "30003": "The phone is switched off or cannot be reached. Try again later.",
     "30004": "The customer or their network blocks messages from this number.",
     "30005": "The customer's number does not exist or is no longer in use.",
     "30006": "The customer's number is a landline or cannot be reached.",

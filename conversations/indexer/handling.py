@@ -37,6 +37,20 @@ class WorkOutcome(StrEnum):
 WorkCounts = Counter[str]
 
 
+def format_counts(counts: WorkCounts) -> str:
+    """Format the counts in one line: `412 read, 3 repaired, 2 requests recorded`."""
+    words = {
+        WorkOutcome.READ: "read",
+        WorkOutcome.REPAIRED: "repaired",
+        WorkOutcome.REQUESTED: "requests recorded",
+        WorkOutcome.REASSERTED: "restored",
+        WorkOutcome.FAILED: "failed",
+    }
+    return ", ".join(
+        f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is WorkOutcome.READ
+    )
+
+
 def is_transient(error: Exception) -> bool:
     """Return whether a retry may succeed: the store was unavailable or busy. Otherwise the item is at fault."""
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)

@@ -10,7 +10,7 @@ from typing import Any
 
 from console import clock
 from console.store.presence import table_ready
-from conversations.indexer.handling import WorkCounts, WorkOutcome, handle
+from conversations.indexer.handling import WorkCounts, WorkOutcome, format_counts, handle
 from conversations.indexer.lease import INDEXER, STREAM, SWEEP
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.streams.following import StreamFollower
@@ -109,17 +109,3 @@ class Worker(LeasedWorker):
         counts = {each.value: self.counts[each] for each in WorkOutcome}
         lag = self._following.lag_seconds if self._following is not None else None
         return {"lag": lag, "mode": self.mode, "counts": counts, "sweep_owed": self._owes_any}
-
-
-def format_counts(counts: WorkCounts) -> str:
-    """Format the counts in one line: `412 read, 3 repaired, 2 requests recorded`."""
-    words = {
-        WorkOutcome.READ: "read",
-        WorkOutcome.REPAIRED: "repaired",
-        WorkOutcome.REQUESTED: "requests recorded",
-        WorkOutcome.REASSERTED: "restored",
-        WorkOutcome.FAILED: "failed",
-    }
-    return ", ".join(
-        f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is WorkOutcome.READ
-    )

@@ -51,17 +51,12 @@ class Readiness:
             return "ready"
         return "1 thing is missing" if self.missing == 1 else f"{self.missing} things are missing"
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Every point that is not met, in words."""
-        return tuple(f"{point.label}: {point.words}" for point in self.points if not point.met)
-
 
 def readiness_of(tenant: Tenant, staff: Staff) -> Readiness:
     """Check a tenant and who else claims its channels. Two rounds of reads."""
     found = _clashes(tenant, staff)
-    points = (_settings(tenant), _provider(tenant), _admin(tenant), _channels(tenant), _sole(tenant, found))
-    return Readiness((*points, _enabled(tenant)), found)
+    of_tenant = [check(tenant) for check in (_settings, _provider, _admin, _channels)]
+    return Readiness((*of_tenant, _sole(tenant, found), _enabled(tenant)), found)
 
 
 def _clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
@@ -99,10 +94,7 @@ def _provider(tenant: Tenant) -> Point:
 
 def _admin(tenant: Tenant) -> Point:
     if lost := sum(not user.is_readable for user in tenant.users):
-        words = (
-            f"The platform cannot read {lost} of {len(tenant.users)} users, so it lets nobody in. Save those "
-            "users here."
-        )
+        words = f"The platform cannot read {lost} of {len(tenant.users)} users, so it lets nobody in. Save them here."
         return Point("Administrator", False, words, "users")
     admins = [user for user in tenant.admins if user.email]
     words = f"{len(admins)} with an email" if admins else "There is no administrator with an email."
@@ -112,8 +104,7 @@ def _admin(tenant: Tenant) -> Point:
 def _channels(tenant: Tenant) -> Point:
     if not tenant.channels:
         return Point("Channels", False, "None is mapped, so no webhook finds this tenant.", "channels")
-    lost = sum(not channel.in_index for channel in tenant.channels)
-    if lost:
+    if lost := sum(not channel.in_index for channel in tenant.channels):
         return Point("Channels", False, f"Webhooks cannot find {lost} of {len(tenant.channels)}.", "channels")
     return Point("Channels", True, f"{len(tenant.channels)} mapped", "channels")
 
@@ -125,6 +116,5 @@ def _enabled(tenant: Tenant) -> Point:
     disabled = sorted(label_of(each) for each in mapped.difference(enabled))
     words = [f"Enabled without a mapping: {', '.join(unmapped)}."] if unmapped else []
     words += [f"Mapped but not enabled: {', '.join(disabled)}."] if disabled else []
-    if not enabled:
-        words.append("No channel is enabled.")
+    words += [] if enabled else ["No channel is enabled."]
     return Point("Enabled channels", not words, " ".join(words) or "They match the mapped channels.", "settings")

@@ -31,7 +31,8 @@ class NotReady(Invalid):
 
     def __init__(self, readiness: Readiness) -> None:
         self.readiness = readiness
-        super().__init__("It is not ready. " + " ".join(readiness.words))
+        missing = [f"{each.label}: {each.words}" for each in readiness.points if not each.met]
+        super().__init__("It is not ready. " + " ".join(missing))
 
 
 _TO = {StatusStep.ACTIVATE: ACTIVE, StatusStep.SUSPEND: SUSPENDED, StatusStep.REACTIVATE: ACTIVE}

@@ -41,10 +41,8 @@ def alarms() -> Resources:
         )
         if each.stream:
             words = f"The Lambda {each.name} lags behind its stream"
-            milliseconds = LATE_SECONDS * 1_000
-            made[f"{each.name}LateAlarm"] = _over(
-                milliseconds, words, _FUNCTION, function, "IteratorAge", each.condition
-            )
+            late = LATE_SECONDS * 1_000  # milliseconds, as this metric is
+            made[f"{each.name}LateAlarm"] = _over(late, words, _FUNCTION, function, "IteratorAge", each.condition)
     return made | {f"{title_of(key)}TableAlarm": _of_table(key) for key in OWN_TABLES} | _of_web()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 from django import forms
 from django.http import QueryDict
@@ -62,10 +61,8 @@ class InsightForm(DaysForm):
             if each is not owned_by:
                 del self.fields[each]
         if owned_by is not OwnedBy.PLATFORM:
-            choices: list[Any] = list(owners.items())
-            if len(choices) > 1:
-                choices.insert(0, ("", ALL_OF[owned_by]))
-            self.fields[owned_by].choices = choices  # type: ignore[attr-defined]
+            all_of = [("", ALL_OF[owned_by])] if len(owners) > 1 else []
+            self.fields[owned_by].choices = [*all_of, *owners.items()]  # type: ignore[attr-defined]
         self.fields["project"].choices = [("", "All projects"), *projects.items()]  # type: ignore[attr-defined]
         if not projects:
             del self.fields["project"]
@@ -118,9 +115,6 @@ class InsightForm(DaysForm):
         return InsightQuery(owners, where, self.period_on(today), bool(self.chosen("compare", False)))
 
     def values(self) -> dict[str, str]:
-        """Return the valid filters that are set, as query parameters."""
-        found = {}
-        for name in self.fields:
-            if value := self.chosen(name):
-                found[name] = "on" if value is True else str(value)
-        return found
+        """Return the valid filters that are set, as URL parameters."""
+        chosen = {name: self.chosen(name) for name in self.fields}
+        return {name: "on" if value is True else str(value) for name, value in chosen.items() if value}

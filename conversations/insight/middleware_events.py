@@ -52,8 +52,7 @@ class EventsSubject(MiddlewareSubject):
         """Read the records that have not expired; None if there are none. One BatchGetItem per hundred."""
         keys = [{"event_id": each} for ids in self.event_ids.values() for each in ids]
         found = [IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", keys, consistent=True)]
-        now = clock.now()
-        kept = tuple(each for each in found if is_alive(each, now))
+        kept = tuple(each for each in found if is_alive(each, clock.now()))
         return replace(self, records=kept) if kept else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:

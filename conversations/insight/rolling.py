@@ -47,10 +47,7 @@ def roll(day: FactDay) -> Rolled:
             break
     else:
         raise Throttled(TOO_BUSY)
-    writes = [
-        partial(write_sums, day, topic, where, sums[topic, where], epoch, begun)
-        for topic, where in sorted(rows, key=str)
-    ]
+    writes = [partial(write_sums, day, *row, sums[row], epoch, begun) for row in sorted(rows, key=str)]
     for start in range(0, len(writes), _WRITTEN_AT_ONCE):
         parallel(*writes[start : start + _WRITTEN_AT_ONCE])
     return Rolled(day, count, begun, clock.now() - begun)
@@ -89,15 +86,12 @@ def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
 
 def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
     """Begin to sum up a day; return an epoch higher than any before, and the rows that the day has had."""
-    answer = call(
-        "UpdateItem",
-        TableName=table_name("INSIGHT"),
-        Key=_key(day),
+    stored = _update(
+        day,
         UpdateExpression="SET expires_at = :end ADD epoch :one",
         ExpressionAttributeValues={":one": {"N": "1"}, ":end": {"N": str(expiry(day))}},
         ReturnValues="ALL_NEW",
-    )
-    stored = answer["Attributes"]
+    )["Attributes"]
     return int(stored["epoch"]["N"]), {_row_of(each) for each in stored.get("row_keys", {}).get("SS", ())}
 
 
@@ -105,10 +99,8 @@ def _add_row_keys(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> b
     """Note rows before they are written; False if another process, which does not know them, has begun since."""
     new = {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}
     try:
-        call(
-            "UpdateItem",
-            TableName=table_name("INSIGHT"),
-            Key=_key(day),
+        _update(
+            day,
             UpdateExpression="ADD row_keys :new",
             ConditionExpression="epoch = :mine",
             ExpressionAttributeValues={":new": new, ":mine": {"N": str(epoch)}},
@@ -123,5 +115,6 @@ def _row_of(key: str) -> tuple[Topic, Slice]:
     return Topic(topic), Slice.of_key(project, channel)
 
 
-def _key(day: FactDay) -> dict[str, Any]:
-    return {"pk": {"S": f"DAYS#{day.kind}#{escaped(day.owner)}"}, "sk": {"S": day.day}}
+def _update(day: FactDay, **request: Any) -> dict[str, Any]:
+    key = {"pk": {"S": f"DAYS#{day.kind}#{escaped(day.owner)}"}, "sk": {"S": day.day}}
+    return call("UpdateItem", TableName=table_name("INSIGHT"), Key=key, **request)

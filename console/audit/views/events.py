@@ -10,14 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.events.keys import FORMATS
-from console.audit.events.queries import (
-    NO_INDEX,
-    check_conversation,
-    check_key,
-    events_of,
-    has_index,
-    read_event,
-)
+from console.audit.events.queries import NO_INDEX, check_conversation, check_key, events_of, has_index, read_event
 from console.audit.events.records import UnrecordedKey
 from console.audit.review.forms import KEY, About
 from console.audit.scoping import conversation_url, review_url
@@ -87,16 +80,10 @@ def event(request: StaffRequest, ref: str) -> HttpResponse:
     (key,) = unseal("event", ref, 1)
     found = read_event(key, request.staff)
     if isinstance(found, UnrecordedKey):
-        crumbs = [*_crumbs(), {"label": "Key"}]
-        context = {"event": found, "crumbs": crumbs, **_leads(key, found.trail, request.staff)}
-        return render(request, "audit/events_key.html", context)
-    context = {
-        "event": found,
-        "record": found.record,
-        "crumbs": [*_crumbs(), {"label": "Record"}],
-        **_leads(key, found.record.trail, request.staff),
-    }
-    return render(request, "audit/events_record.html", context)
+        context = {"event": found, "crumbs": [*_crumbs(), {"label": "Key"}]}
+        return render(request, "audit/events_key.html", context | _leads(key, found.trail, request.staff))
+    context = {"event": found, "record": found.record, "crumbs": [*_crumbs(), {"label": "Record"}]}
+    return render(request, "audit/events_record.html", context | _leads(key, found.record.trail, request.staff))
 
 
 def _leads(key: str, trail: str, staff: Staff) -> dict[str, str]:

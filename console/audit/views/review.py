@@ -58,10 +58,7 @@ def index(request: StaffRequest) -> HttpResponse:
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
-    """Show the form; POST `what`, `value` redirects to the review of that conversation or key.
-
-    The filters of this URL are passed on.
-    """
+    """Show the form; POST `what`, `value` redirects to the review of that, with the filters of this URL."""
     staff = request.staff
     form, _, query = review_of(request.GET, staff)
     typed = AboutForm(request.POST if request.method == "POST" else None, staff)
@@ -70,13 +67,8 @@ def find(request: StaffRequest) -> HttpResponse:
         if not needs_reason(about.value, staff):
             return redirect(_url(query_of(form, about)))
         if has_reason(typed):
-            record_search(
-                about.value,
-                typed,
-                staff,
-                partial(gather, form.review(about), staff, COUNTED, 1),
-                lambda found: len(found.entries),
-            )
+            reading = partial(gather, form.review(about), staff, COUNTED, 1)
+            record_search(about.value, typed, staff, reading, lambda found: len(found.entries))
             return redirect(_url(query_of(form, about)))
     context = {"about_form": typed, "find_url": _find_url(query), "back_url": _url(query), **_trails(request.staff)}
     return render(request, "audit/find.html", context)

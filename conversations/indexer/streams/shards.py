@@ -72,11 +72,8 @@ class Shards:
 
     def ready(self) -> list[Shard]:
         """Return the shards to read now: not finished themselves, and their parents are."""
-        return [each for each in self._shards.values() if not each.done and self._follows(each)]
-
-    def _follows(self, shard: Shard) -> bool:
-        parent = self._shards.get(shard.parent)
-        return parent is None or parent.done
+        left = {shard_id: each for shard_id, each in self._shards.items() if not each.done}
+        return [each for each in left.values() if each.parent not in left]
 
     def read(self, shard: Shard) -> list[dict[str, Any]]:
         """Return the next records of a shard, unparsed; [] if there are none yet. Raises the store's errors.

@@ -89,24 +89,18 @@ def by_part(
     """Return bars of a measure by one of its parts, most frequent first; the rows beyond `MOST_ROWS` are added up."""
     counts = numbers.parts(measure, position)
     names = sorted((part[0] for part in counts), key=lambda name: (-counts[(name,)], name))
-    rows, links = [], {}
     of = [(measure, *(name if each == position else ANY for each in range(1, length + 1))) for name in names]
-    for number, (name, pattern) in enumerate(zip(names[:MOST_ROWS], of, strict=False)):
-        rows.append(ChartRow(name, with_before(numbers, counts[(name,)], pattern)))
-        links[number, 0] = NumberLink(topic, pattern)
-    if rest := names[MOST_ROWS:]:
-        values: tuple[Number | None, ...] = (sum(counts[(each,)] for each in rest),)
-        if numbers.before is not None:
-            values += (sum(numbers.amount_before(*pattern) or 0 for pattern in of[MOST_ROWS:]),)
-        rows.append(ChartRow(f"{len(rest)} more", values))
+    values = [with_before(numbers, counts[(name,)], pattern) for name, pattern in zip(names, of, strict=True)]
+    rows = [ChartRow(name, each) for name, each in zip(names[:MOST_ROWS], values, strict=False)]
+    links = {(number, 0): NumberLink(topic, pattern) for number, pattern in enumerate(of[:MOST_ROWS])}
+    if rest := values[MOST_ROWS:]:
+        rows.append(ChartRow(f"{len(rest)} more", tuple(sum(filter(None, each)) for each in zip(*rest, strict=True))))
     return bars(chart_id, caption, means, category, rows, links, numbers, what)
 
 
 def left_out(query: InsightQuery) -> tuple[str, ...]:
     """Return the note about companies that are not counted, nothing if all are."""
-    if not query.left_out:
-        return ()
-    return (f"{query.left_out} more companies are not counted here. Choose one to see it.",)
+    return (f"{query.left_out} more companies are not counted here. Choose one to see it.",) if query.left_out else ()
 
 
 def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:

@@ -43,7 +43,16 @@ ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
 
 # What is mutated, and the tests that are to notice.
 TARGETS: dict[str, tuple[str, ...]] = {
-    "conversations/handoff": ("tests/store/conversations/handoff", "tests/store/conversations/test_hand_off_view.py"),
+    "conversations/handoff": (
+        "tests/store/conversations/handoff",
+        "tests/store/conversations/test_hand_off_view.py",
+        "tests/store/conversations/test_selected.py",
+        "tests/store/conversations/attention",
+        "tests/store/conversations/indexer",
+        "tests/store/conversations/receiving",
+        "tests/store/conversations/sending",
+        "tests/store/conversations/notifications/test_announcing.py",
+    ),
     "tenants/channels.py": ("tests/store/tenants/test_channels.py", "tests/store/tenants/test_channel_conditions.py"),
     "console/permissions.py": (
         "tests/unit/console/staff/test_permissions.py",

@@ -28,6 +28,7 @@ from conversations.receiving.rows import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.work import (
+    INSIGHT,
     MESSAGE_SWEEP,
     RECONCILE,
     RECONCILE_EVERY,
@@ -69,6 +70,7 @@ def section(now: datetime) -> SystemSection:
     states.append(_timers(notes[TIMERS], now))
     states.append(_notifier(notes[NOTIFICATIONS], now))
     states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
+    states.append(_sums(notes[INSIGHT], now))
     states.append(_walks([notes[each] for each in WALKS], now))
     missing = [*not_configured(), *_channels_not_configured()]
     facts = [Fact(each.fact, each.words) for each in states]
@@ -85,7 +87,7 @@ def section(now: datetime) -> SystemSection:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """Return the notes of each part by name, empty for a part that never ran."""
-    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, *WALKS)
+    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, INSIGHT, *WALKS)
     try:
         return read_heartbeats(names)
     except TableMissing:
@@ -136,6 +138,15 @@ def _notifier(noted: dict[str, Any], now: datetime) -> WorkState:
     if due is not None and now - due >= STALE_AFTER:
         words += f" The oldest has been due for {clock.format_span(now - due)}."
     return WorkState("Notifications", "the notifier", runs, words)
+
+
+def _sums(noted: dict[str, Any], now: datetime) -> WorkState:
+    """Return the state of the worker that sums up, for Insight, the days that changed."""
+    runs, words = describe_beat(noted, now, "its worker", "sums up")
+    ended = clock.parse_instant(noted.get("ran_at"))
+    if runs and ended is not None:
+        words += f", and everything was last summed up {clock.format_span(now - ended)} ago"
+    return WorkState("Insight", "Insight's sums", runs, f"{words}.")
 
 
 def _walks(noted: Sequence[dict[str, Any]], now: datetime) -> WorkState:

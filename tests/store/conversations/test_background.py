@@ -13,7 +13,7 @@ from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.rows import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
-from conversations.work import MESSAGE_SWEEP, RECONCILE
+from conversations.work import INSIGHT, MESSAGE_SWEEP, RECONCILE
 from tests import faults
 from tests.people import admin, signed_in
 
@@ -36,6 +36,7 @@ def all_well(**changes) -> None:
     write_heartbeat(RECONCILE, beat_at=now, ran_at=now)
     write_heartbeat(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     write_heartbeat(NOTIFICATIONS, beat_at=now)
+    write_heartbeat(INSIGHT, beat_at=now, ran_at=now)
     for walk in WALKS:
         write_heartbeat(walk, beat_at=now, ran_at=now)
 
@@ -55,6 +56,7 @@ def test_where_all_runs_it_says_so(store, queue):
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
+        "Insight": "Its worker runs, and everything was last summed up less than a minute ago.",
         "Insight of other stores": "They are running. Everything was last read less than a minute ago.",
     }
 
@@ -63,7 +65,7 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
-    others = "the message sweep, the timers, the notifier, reconcile, Insight's walks"
+    others = "the message sweep, the timers, the notifier, reconcile, Insight's sums, Insight's walks"
     assert found.words == f"Not running: {receivers}, {others}."
     assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
     assert facts()["Reconcile"] == "It has never run."
@@ -148,12 +150,14 @@ def test_what_is_not_configured_is_said_in_one_line(store, settings):
     write_heartbeat(RECONCILE, beat_at=now, ran_at=now)
     write_heartbeat(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     write_heartbeat(NOTIFICATIONS, beat_at=now)
+    write_heartbeat(INSIGHT, beat_at=now, ran_at=now)
     for walk in WALKS:
         write_heartbeat(walk, beat_at=now, ran_at=now)
     assert facts() == {
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
+        "Insight": "Its worker runs, and everything was last summed up less than a minute ago.",
         "Insight of other stores": "They are running. Everything was last read less than a minute ago.",
         "Not configured": (
             "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
@@ -184,6 +188,18 @@ def test_without_the_tables_it_has_never_run(bare_store, settings):
 def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
     assert queues.client(patient=False).meta.config.read_timeout <= settings.DYNAMODB_READ_TIMEOUT_SECONDS
     assert queues.client().meta.config.read_timeout > queues.LONGEST_WAIT_SECONDS
+
+
+def test_insight_that_is_summed_up_no_more_is_told(store, queue):
+    all_well()
+    now = clock.now()
+    write_heartbeat(INSIGHT, beat_at=now, ran_at=now - timedelta(minutes=40))
+    assert facts()["Insight"] == "Its worker runs, and everything was last summed up 40 min ago."
+    write_heartbeat(INSIGHT, beat_at=now, ran_at="")
+    assert facts()["Insight"] == "Its worker runs."
+    write_heartbeat(INSIGHT, beat_at=now - timedelta(minutes=9))
+    assert facts()["Insight"] == "There has been no sign of its worker for 9 min."
+    assert section(now).words == "Not running: Insight's sums."
 
 
 def test_walks_that_are_silent_are_counted(store, queue):

@@ -93,15 +93,11 @@ def _of_thread(data: Mapping[str, Any]) -> tuple[Any, ...]:
     return data.get("channel", ""), sum(found)
 
 
-def _of_middleware(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(sum(data.get(name, {}).values()) for name in ("done", "failed"))
-
-
 _CELLS: dict[FactKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
     FactKind.CONVERSATIONS: _of_conversation,
     FactKind.THREADS: _of_thread,
     FactKind.CHATS: lambda data: (data.get("how", ""), _messages(data)),
-    FactKind.MIDDLEWARE: _of_middleware,
+    FactKind.MIDDLEWARE: lambda data: tuple(sum(data.get(name, {}).values()) for name in ("done", "failed")),
     FactKind.TENANTS: lambda data: (_messages(data),),
 }
 

@@ -44,6 +44,7 @@ ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
 # What is mutated, and the tests that are to notice.
 TARGETS: dict[str, tuple[str, ...]] = {
     "conversations/handoff": (
+        "tests/unit/conversations/handoff",
         "tests/store/conversations/handoff",
         "tests/store/conversations/test_hand_off_view.py",
         "tests/store/conversations/test_selected.py",

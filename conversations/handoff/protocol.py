@@ -194,7 +194,8 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     try:
         retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
     except TransactionRefused as refused:
-        found = _found_by(refused) or lookup(act.event_id)
+        stored = refused.items[0]
+        found = recorded_of(stored) if stored else lookup(act.event_id)
         if found is None:
             raise StoreUnavailable("The trail could not be written, so nothing was changed.") from refused
         return found, False
@@ -323,10 +324,6 @@ def recorded_of(raw: Raw) -> RecordedAction:
         # Absent on records of earlier versions.
         concerns_others=record.concerns_others is not False and hand_off_notices.concerns_others(record.intent or ""),
     )
-
-
-def _found_by(refused: TransactionRefused) -> RecordedAction | None:
-    return recorded_of(refused.items[0]) if refused.items and refused.items[0] else None
 
 
 def _put(table_key: str, item: Raw, key: str, **options: str) -> dict[str, Any]:

@@ -169,7 +169,6 @@ class _Performance:
         self.time_zone = time_zone
         self.at = clock.now()
         self.to, self.since, self.as_read = to, since, as_read
-        self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
         """Record, send and close the action, or continue an earlier submission of the same form."""

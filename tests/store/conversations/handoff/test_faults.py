@@ -213,8 +213,10 @@ def test_a_conflict_of_transactions_is_tried_again(store):
 
 def test_lasting_conflicts_of_transactions_change_nothing(store):
     before = put(store, **WAITING)
-    with faults.answer("TransactWriteItems", body=CONFLICT, status=400, times=faults.ALWAYS), pytest.raises(Throttled):
+    lasting = faults.answer("TransactWriteItems", body=CONFLICT, status=400, times=faults.ALWAYS)
+    with lasting as fault, pytest.raises(Throttled):
         perform(form(A.TAKE), ANA)
+    assert len(fault.seen) == 3
     assert stored(store) == before
     assert trail(store) == []
 

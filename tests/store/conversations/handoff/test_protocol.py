@@ -279,6 +279,21 @@ def test_it_is_done_where_the_first_submission_was_closed_as_done_meanwhile(stor
         assert perform(intent, ANA).replayed
 
 
+def test_it_is_done_even_where_the_conversation_went_after_that(store):
+    put(store, **WAITING)
+    intent = left_open()
+    recorded = lookup(event_key(CONVERSATION, intent.action_id))
+    assert recorded is not None
+
+    def end() -> None:
+        assert close(recorded, Result.SUCCESS, clock.now())
+        store.delete("CONVERSATIONS", **KEY)
+
+    with faults.before(**ON_CONVERSATION, do=end):
+        assert perform(intent, ANA).replayed
+    assert store.all("CONVERSATIONS") == []
+
+
 @pytest.mark.parametrize("ends", ["fails", "expires"])
 def test_it_is_lost_where_the_first_submission_ended_otherwise(store, ends):
     put(store, **WAITING)

@@ -8,7 +8,7 @@ from console.schema.policies import POLICIES, PolicyScope, statements
 from console.schema.tables import TABLES
 from console.stack.functions import FUNCTIONS, LambdaFunction
 from console.stack.intrinsics import attribute, fn_sub, fn_sub_all, ref, when
-from console.stack.parameters import CHANNELS, title_of
+from console.stack.parameters import CHANNELS, queue_arn, title_of
 from console.stack.storage import Resources
 
 # IAM's limit for one managed policy, without whitespace.
@@ -38,18 +38,14 @@ def _table(key: str) -> str:
     return f"{spec.base}-${{Environment}}" if spec.ours else f"${{{title_of(key)}}}"
 
 
-def _arn_of(queue: str) -> str:
-    return f"arn:${{AWS::Partition}}:sqs:${{AWS::Region}}:${{{queue}Account}}:${{{queue}Queue}}"
-
-
 _SCOPE = PolicyScope(
     partition="${AWS::Partition}",
     region="${AWS::Region}",
     account="${AWS::AccountId}",
     table=_table,
     queues={
-        "HANDOFF": [_arn_of("Handoff")],
-        "CHANNELS": [_arn_of(channel) for channel in CHANNELS],
+        "HANDOFF": [queue_arn("Handoff")],
+        "CHANNELS": [queue_arn(channel) for channel in CHANNELS],
         "OUTBOX": ["${OutboxQueue.Arn}"],
         "RECEIPTS": ["${ReceiptsQueue.Arn}"],
         "SERVICE": ["${ServiceQueue.Arn}"],

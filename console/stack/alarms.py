@@ -70,9 +70,7 @@ def _of_web() -> Resources:
     }
 
 
-def _over(
-    threshold: int, words: str, of: tuple[str, str], name: Any, metric: str, condition: str = ""
-) -> dict[str, Any]:
+def _over(threshold: int, words: str, of: tuple[str, str], name: Any, metric: str, condition: str) -> dict[str, Any]:
     namespace, dimension = of
     watched = {"Namespace": namespace, "MetricName": metric, "Statistic": "Maximum", "Period": 60}
     return _alarm(words, condition, watched | {"Dimensions": _dimensions({dimension: name})}, threshold)

@@ -10,6 +10,7 @@ from typing import Any
 
 from console.stack.environment import SETTINGS
 from console.stack.intrinsics import attribute, fn_sub, ref
+from console.stack.parameters import queue_arn
 from console.stack.storage import TAGS, VISIBILITY_SECONDS, Resources
 
 RUNTIME = "python3.11"
@@ -48,7 +49,6 @@ class LambdaFunction:
 
 
 _SCHEDULED = "conversations.scheduled.lambda_handler"
-_HANDOFF = "arn:${AWS::Partition}:sqs:${AWS::Region}:${HandoffAccount}:${HandoffQueue}"
 FUNCTIONS = (
     LambdaFunction(
         "Indexer",
@@ -70,7 +70,7 @@ FUNCTIONS = (
         "receiver",
         "conversations.receiving.lambda_handler",
         "ReceivesQueueByLambda",
-        queue=_HANDOFF,
+        queue=queue_arn("Handoff"),
         at_once=10,
     ),
     # Each sends REPLIES_PER_SECOND from one number: two are enough, and the minimum that SQS allows.
@@ -91,15 +91,13 @@ def functions() -> Resources:
     """Return all Lambdas, with their log groups and triggers."""
     made: Resources = {}
     for each in FUNCTIONS:
-        found = {f"{each.name}Function": _function(each), each.log_group: _logs(each)}
+        found = {f"{each.name}Function": _function(each), each.log_group: log_group(_name(each, "/aws/lambda/"))}
         if each.stream:
-            found[f"{each.name}Source"] = _source(ref(each.stream), _from_stream())
+            found[f"{each.name}Source"] = _source(each, ref(each.stream), _from_stream())
         if each.queue:
-            found[f"{each.name}Source"] = _source(fn_sub(each.queue), _from_queue(each))
+            found[f"{each.name}Source"] = _source(each, fn_sub(each.queue), _from_queue(each))
         if each.work:
             found |= _schedule(each)
-        if each.stream or each.queue:
-            found[f"{each.name}Source"]["Properties"]["FunctionName"] = ref(f"{each.name}Function")
         made |= {name: {"Condition": each.condition} | resource for name, resource in found.items()}
     return made
 
@@ -127,10 +125,6 @@ def _name(each: LambdaFunction, place: str = "") -> Any:
     return fn_sub(f"{place}console-${{Environment}}{words}")
 
 
-def _logs(each: LambdaFunction) -> dict[str, Any]:
-    return log_group(_name(each, "/aws/lambda/"))
-
-
 def log_group(name: Any) -> dict[str, Any]:
     """Return a log group, which is deleted with the stack."""
     properties = {"LogGroupName": name, "RetentionInDays": ref("LogRetentionDays"), "Tags": TAGS}
@@ -138,9 +132,10 @@ def log_group(name: Any) -> dict[str, Any]:
     return made | {"Properties": properties}
 
 
-def _source(arn: Any, properties: dict[str, Any]) -> dict[str, Any]:
+def _source(each: LambdaFunction, arn: Any, more: dict[str, Any]) -> dict[str, Any]:
     common = {"EventSourceArn": arn, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
-    return {"Type": "AWS::Lambda::EventSourceMapping", "Properties": common | properties}
+    properties = common | more | {"FunctionName": ref(f"{each.name}Function")}
+    return {"Type": "AWS::Lambda::EventSourceMapping", "Properties": properties}
 
 
 def _from_stream() -> dict[str, Any]:

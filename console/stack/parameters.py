@@ -25,6 +25,11 @@ def title_of(key: str) -> str:
     return key.title().replace("_", "")
 
 
+def queue_arn(queue: str) -> str:
+    """Return the ARN of one of the platform's queues, as a text with `VARIABLES`."""
+    return f"arn:${{AWS::Partition}}:sqs:${{AWS::Region}}:${{{queue}Account}}:${{{queue}Queue}}"
+
+
 def _text(default: str | None, description: str, **more: Any) -> dict[str, Any]:
     return {"Type": "String"} | ({} if default is None else {"Default": default}) | {"Description": description} | more
 

@@ -6,7 +6,7 @@ from typing import Any
 from console.stack.environment import REGION, SCRATCH, SETTINGS, WEB
 from console.stack.functions import log_group
 from console.stack.intrinsics import attribute, fn_sub, ref, when
-from console.stack.storage import TAGS, Resources
+from console.stack.storage import NAME, TAGS, Resources
 
 # Where nginx listens, and its configuration.
 PROXY_PORT = 8080
@@ -18,29 +18,26 @@ _PROXY_COMMAND = (
 )
 # Longer than gunicorn and `work` take to shut down.
 STOP_SECONDS = 60
-_CPU = {"x86_64": "X86_64", "arm64": "ARM64"}
 
 
 def services() -> Resources:
     """Return all resources, each on its condition."""
     web = {**_network(), **_balancer(), "WebTask": _web_task(), "WebService": _web_service()}
+    environment, command = SETTINGS | REGION | SCRATCH, ["python", "manage.py", "work"]
+    console = _container("console", "Image", "work", environment, Command=command)
     work = {
         "WorkSecurityGroup": _security_group("Work beside the web servers of the console", []),
-        "WorkTask": _task("work", [_console("work", ["python", "manage.py", "work"], SETTINGS | REGION | SCRATCH)]),
-        "WorkService": _service("Work", "WorkSecurityGroup", {}),
+        "WorkTask": _task("work", [console]),
+        "WorkService": _service("Work"),
     }
     shared = {
-        "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": _named(), "Tags": TAGS}},
+        "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": NAME, "Tags": TAGS}},
         "ContainerLogs": log_group(fn_sub("/console/${Environment}")),
     }
     made = {name: {"Condition": "UsesContainers"} | each for name, each in shared.items()}
     made |= {name: {"Condition": "RunsWeb"} | each for name, each in web.items()}
     made |= {name: {"Condition": "RunsWork"} | each for name, each in work.items()}
     return made | {"HostRecord": _host_record()}
-
-
-def _named() -> Any:
-    return fn_sub("console-${Environment}")
 
 
 def _subnets(parameter: str) -> dict[str, Any]:
@@ -77,7 +74,7 @@ def _balancer() -> Resources:
         "idle_timeout.timeout_seconds": "60",
     }
     balancer = {
-        "Name": _named(),
+        "Name": NAME,
         "Type": "application",
         "Scheme": "internet-facing",
         "Subnets": _subnets("LoadBalancerSubnets"),
@@ -154,14 +151,10 @@ def _container(name: str, image: str, prefix: str, environment: dict[str, Any], 
     } | more
 
 
-def _console(prefix: str, command: list[str], environment: dict[str, Any]) -> dict[str, Any]:
-    return _container("console", "Image", prefix, environment, **({"Command": command} if command else {}))
-
-
 def _task(process: str, containers: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     platform = {
         "OperatingSystemFamily": "LINUX",
-        "CpuArchitecture": when("OnArm", _CPU["arm64"], _CPU["x86_64"]),
+        "CpuArchitecture": when("OnArm", "ARM64", "X86_64"),
     }
     properties = {
         "Family": fn_sub(f"console-{process}-${{Environment}}"),
@@ -190,26 +183,21 @@ def _web_task() -> dict[str, Any]:
         MountPoints=[{"SourceVolume": "proxy", "ContainerPath": _PROXY_PLACE}],
         DependsOn=[{"ContainerName": "console", "Condition": "START"}],
     )
-    console = _console("web", [], SETTINGS | REGION | WEB | SCRATCH)
+    console = _container("console", "Image", "web", SETTINGS | REGION | WEB | SCRATCH)
     return _task("web", [console, proxy], Volumes=[{"Name": "proxy"}])
 
 
 def _web_service() -> dict[str, Any]:
     made = _service(
         "Web",
-        "WebSecurityGroup",
-        {
-            "HealthCheckGracePeriodSeconds": 60,
-            "LoadBalancers": [
-                {"ContainerName": "proxy", "ContainerPort": PROXY_PORT, "TargetGroupArn": ref("Targets")}
-            ],
-        },
+        HealthCheckGracePeriodSeconds=60,
+        LoadBalancers=[{"ContainerName": "proxy", "ContainerPort": PROXY_PORT, "TargetGroupArn": ref("Targets")}],
     )
     # ECS requires that a listener uses the target group before the service is created.
     return made | {"DependsOn": ["Listener"]}
 
 
-def _service(name: str, group: str, more: dict[str, Any]) -> dict[str, Any]:
+def _service(name: str, **more: Any) -> dict[str, Any]:
     deployment = {
         "MinimumHealthyPercent": 100,
         "MaximumPercent": 200,
@@ -217,7 +205,7 @@ def _service(name: str, group: str, more: dict[str, Any]) -> dict[str, Any]:
     }
     network = {
         "Subnets": _subnets("TaskSubnets"),
-        "SecurityGroups": [ref(group)],
+        "SecurityGroups": [ref(f"{name}SecurityGroup")],
         "AssignPublicIp": ref("AssignPublicIp"),
     }
     properties = {

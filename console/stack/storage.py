@@ -9,6 +9,8 @@ from console.stack.parameters import OWN_TABLES, title_of
 
 Resources = dict[str, dict[str, Any]]
 RETAINED = {"Condition": "MakesTables", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+# Of the secret, the cluster and the load balancer.
+NAME = fn_sub("console-${Environment}")
 TAGS = [{"Key": "environment", "Value": ref("Environment")}]
 # The most that a sender takes for one reply, and the timeout of Lambdas that read queues.
 VISIBILITY_SECONDS = 60
@@ -90,7 +92,7 @@ def secret() -> Resources:
         "ExcludePunctuation": True,
     }
     properties = {
-        "Name": fn_sub("console-${Environment}"),
+        "Name": NAME,
         "Description": "Settings of the console as JSON, among them SECRET_KEY",
         "GenerateSecretString": generated,
         "Tags": TAGS,

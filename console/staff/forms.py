@@ -1,7 +1,5 @@
 """The forms for signing in and for setting a password with a link."""
 
-from typing import Any
-
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -15,6 +13,18 @@ CODE_REFUSED = "This code is wrong, expired or already used. Wait for the next o
 _PLAIN = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
+def password_field(label: str, autocomplete: str, required: str, help_text: str = "") -> forms.CharField:
+    """Return a field for a password, which is taken as typed and never sent back."""
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=MAX_LENGTH,
+        help_text=help_text,
+        widget=forms.PasswordInput(attrs={"autocomplete": autocomplete}),
+        error_messages={"required": required},
+    )
+
+
 class SignInForm(forms.Form):
     """Username and password; malformed values are refused like any wrong pair."""
 
@@ -23,12 +33,7 @@ class SignInForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True, **_PLAIN}),
         error_messages={"required": "Enter your username."},
     )
-    password = forms.CharField(
-        strip=False,
-        max_length=MAX_LENGTH,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        error_messages={"required": "Enter your password."},
-    )
+    password = password_field("Password", "current-password", "Enter your password.")
 
 
 class CodeForm(forms.Form):
@@ -55,27 +60,14 @@ class SetPasswordForm(forms.Form):
         help_text="If this is empty, paste the part of your link after the #.",
         error_messages={"required": "Paste the part of your link after the #."},
     )
-    password = forms.CharField(
-        label="New password",
-        strip=False,
-        max_length=MAX_LENGTH,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        error_messages={"required": "Enter a password."},
+    password = password_field(
+        "New password",
+        "new-password",
+        "Enter a password.",
+        f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to guess. A few "
+        "unrelated words are strong and easy to type.",
     )
-    repeated = forms.CharField(
-        label="The same password again",
-        strip=False,
-        max_length=MAX_LENGTH,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        error_messages={"required": "Enter the password again."},
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["password"].help_text = (
-            f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to "
-            "guess. A few unrelated words are strong and easy to type."
-        )
+    repeated = password_field("The same password again", "new-password", "Enter the password again.")
 
     def clean_code(self) -> str:
         """Return the code, which in a full link is the part after the #."""

@@ -12,6 +12,7 @@ from django.conf import settings
 from console import clock
 from console.errors import Invalid
 from console.staff import passwords
+from console.staff.forms import password_field
 
 # Regions of places; all other names are aliases of the same zones (US/Eastern, EST, Etc/GMT+5).
 REGIONS = (
@@ -29,37 +30,24 @@ REGIONS = (
 OTHER = "Other names"
 
 
-def _password_field(label: str, autocomplete: str, required: str, help_text: str = "") -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        strip=False,
-        max_length=passwords.MAX_LENGTH,
-        help_text=help_text,
-        widget=forms.PasswordInput(attrs={"autocomplete": autocomplete}),
-        error_messages={"required": required},
-    )
-
-
 class CurrentPasswordForm(forms.Form):
     """The current password, for changes to how a person signs in."""
 
-    current_password = _password_field("Your password", "current-password", "Enter your password.")
+    current_password = password_field("Your password", "current-password", "Enter your password.")
 
 
 class PasswordForm(forms.Form):
     """The current password, and the new one twice."""
 
-    current_password = _password_field("Current password", "current-password", "Enter your current password.")
-    new_password = _password_field(
+    current_password = password_field("Current password", "current-password", "Enter your current password.")
+    new_password = password_field(
         "New password",
         "new-password",
         "Enter a new password.",
-        (
-            f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to guess. A "
-            "few unrelated words work well."
-        ),
+        f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to guess. A few "
+        "unrelated words work well.",
     )
-    repeated = _password_field("New password again", "new-password", "Enter the new password again.")
+    repeated = password_field("New password again", "new-password", "Enter the new password again.")
 
     def __init__(self, *args: Any, username: str, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -91,7 +79,7 @@ class SecondFactorForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}),
         error_messages={"required": "Enter the code from the app."},
     )
-    current_password = _password_field("Your password", "current-password", "Enter your password.")
+    current_password = password_field("Your password", "current-password", "Enter your password.")
     pending = forms.CharField(required=False, max_length=2_000, widget=forms.HiddenInput)
 
 

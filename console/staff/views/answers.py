@@ -1,11 +1,11 @@
 """The response after the end of a person's own session."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
-from django.urls import reverse
+from django.shortcuts import redirect
 
-from console.staff import oidc
+from console.staff import sessions
 from console.staff.cookies import delete_session_cookie
 
 
@@ -16,7 +16,7 @@ def signed_out(request: HttpRequest, method: str) -> HttpResponse:
     """
     rotate_token(request)
     messages.success(request, "You are signed out.")
-    response = HttpResponseRedirect(oidc.sign_out_destination(method) or reverse("sign-in"))
+    response = redirect("oidc-sign-out" if method == sessions.COMPANY_SIGN_IN else "sign-in")
     delete_session_cookie(response)
     # Also clear pages and drafts from the browser. Cookies stay: one marks it as a known browser.
     response.headers["Clear-Site-Data"] = '"cache", "storage"'

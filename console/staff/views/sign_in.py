@@ -122,8 +122,7 @@ TEMPLATES: dict[type[Form], str] = {
 
 
 def _page(request: HttpRequest, form: Form, status: int = HTTPStatus.OK) -> HttpResponse:
-    company_sign_in = oidc.label() if oidc.is_configured() else ""
-    context = {"form": form, "destination": _destination(request), "company_sign_in": company_sign_in}
+    context = {"form": form, "destination": _destination(request), "company_sign_in": oidc.label()}
     return render(request, TEMPLATES[type(form)], context, status=status)
 
 

@@ -97,15 +97,18 @@ def within(scope: Scope, staff: Staff) -> bool:
     return not scope.is_empty and not scope.beyond(staff.scope)
 
 
+def _may_see(account: StaffAccount, staff: Staff) -> bool:
+    """Return whether this administrator may see an account: their own, or one within their scope."""
+    return account.username == staff.username or within(Scope.of(account.scope or []), staff)
+
+
 def load(username: str, staff: Staff) -> StaffAccount:
     """Read the account named in a page's URL, strongly consistent.
 
     Raises `NotFound`, both for an absent account and for one that this administrator may not see.
     """
     account = accounts.find(username)
-    if account is None or account.username != username:
-        raise NotFound
-    if account.username != staff.username and not within(Scope.of(account.scope or []), staff):
+    if account is None or account.username != username or not _may_see(account, staff):
         raise NotFound
     return account
 
@@ -180,7 +183,7 @@ def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> Direct
     found: list[StaffAccount] = []
     for _ in range(ROUNDS):
         accounts_read, after = _read(roles, filters.prefix, after or "", limit)
-        found += [each for each in accounts_read if _is_shown(each, filters, staff)]
+        found += [each for each in accounts_read if filters.state in ("", state_of(each)) and _may_see(each, staff)]
         if after is None or len(found) > PAGE_SIZE:
             break
     if len(found) > PAGE_SIZE:
@@ -210,12 +213,6 @@ def username_of(name: str) -> str:
     if found or accounts.find(guess):
         return found[0] if found else guess
     raise Invalid("No member of staff has that name. Enter a username or a name.")
-
-
-def _is_shown(account: StaffAccount, filters: AccountFilters, staff: Staff) -> bool:
-    if filters.state and state_of(account).value != filters.state:
-        return False
-    return account.username == staff.username or within(Scope.of(account.scope or []), staff)
 
 
 def _read(roles: Iterable[str], prefix: str, after: str, limit: int) -> tuple[list[StaffAccount], str | None]:

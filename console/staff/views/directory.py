@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -47,8 +46,8 @@ def index(request: StaffRequest) -> HttpResponse:
         "page": page,
         "filtered": bool(values),
         "clear_url": reverse("staff") if values or form.errors else "",
-        "first_url": _list_url(values) if request.GET.get("page") else "",
-        "next_url": _list_url(values | {"page": page.next}) if page.next else "",
+        "first_url": reverse("staff", query=values) if request.GET.get("page") else "",
+        "next_url": reverse("staff", query=values | {"page": page.next}) if page.next else "",
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]
     return render(request, "staff/_directory.html" if is_fragment else "staff/directory.html", context)
@@ -61,10 +60,6 @@ def _open(request: StaffRequest, username: str) -> HttpResponse:
         messages.warning(request, "No account in your scope has that username.")
         return redirect("staff")
     return redirect("staff-account", found.username)
-
-
-def _list_url(values: dict[str, str]) -> str:
-    return reverse("staff") + (f"?{urlencode(values)}" if values else "")
 
 
 @requires(Permission.STAFF_MANAGE)
@@ -93,7 +88,7 @@ def account(request: StaffRequest, username: str) -> HttpResponse:
 @sensitive_variables()
 def new(request: StaffRequest) -> HttpResponse:
     """Create an account; the response shows the link for its password, once."""
-    staff, provider = request.staff, oidc.label() if oidc.is_configured() else ""
+    staff, provider = request.staff, oidc.label()
     known = known_companies.known_to(staff)
     if request.method != "POST":
         form = NewAccountForm(None, staff=staff, known=known, provider=provider)

@@ -1,7 +1,5 @@
 """The company's own sign-in: redirect to the provider, return from it, and sign-out."""
 
-from urllib.parse import urlencode
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
@@ -87,6 +85,6 @@ def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> Htt
         "text": str(error) if is_shown else f"{error} You were not signed in. Start again in a moment.".strip(),
         "label": oidc.label(),
         "may_repeat": may_repeat,
-        "start_url": reverse("oidc-start") + (f"?{urlencode(query)}" if query else ""),
+        "start_url": reverse("oidc-start", query=query),
     }
     return answer(request, "staff/oidc_refused.html", context, error)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.conf import settings
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
@@ -131,7 +130,7 @@ def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
         secret = second_factor.new_secret()
         began = clock.to_epoch(clock.now())
         pending = refs.seal_data(_kind(staff.username), {"secret": secret, "began": began})
-    uri = second_factor.provisioning_uri(staff.username, secret, settings.CONSOLE_ENV)
+    uri = second_factor.provisioning_uri(staff.username, secret)
     return SetUp(secret, second_factor.qr_code(uri), pending)
 
 
@@ -186,7 +185,7 @@ def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
 
 def change_time_zone(staff: Staff, time_zone: str) -> None:
     """Set the person's time zone. Raises `Invalid`, `Conflict`."""
-    services.change_time_zone(staff.username, time_zone, actor=Actor.of(staff))
+    services.change(staff.username, time_zone=time_zone, actor=Actor.of(staff))
 
 
 def end_session(staff: Staff, reference: str) -> Ended:

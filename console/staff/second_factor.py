@@ -132,10 +132,10 @@ def matching_step(secret: str, typed: str, at: datetime) -> int | None:
 
 
 @sensitive_variables()
-def provisioning_uri(username: str, secret: str, environment: str) -> str:
+def provisioning_uri(username: str, secret: str) -> str:
     """Return the QR code's URI (`otpauth://totp/…`): the app lists it under the console's and the account's name."""
     totp = pyotp.TOTP(secret, digits=DIGITS, interval=STEP_SECONDS)
-    return totp.provisioning_uri(name=username, issuer_name=f"Conversation Console ({environment})")
+    return totp.provisioning_uri(name=username, issuer_name=f"Conversation Console ({settings.CONSOLE_ENV})")
 
 
 @sensitive_variables()

@@ -301,8 +301,9 @@ def test_recovery_codes_are_ten_random_ones_of_letters_that_cannot_be_misread():
     assert len(ALPHABET) ** 15 > 2**64
 
 
-def test_uri_of_the_app_names_console_environment_and_account():
-    uri = second_factor.provisioning_uri("amira.haddad", SECRET, "staging")
+def test_uri_of_the_app_names_console_environment_and_account(settings):
+    settings.CONSOLE_ENV = "staging"
+    uri = second_factor.provisioning_uri("amira.haddad", SECRET)
     assert pyotp.parse_uri(uri).secret == SECRET
     assert pyotp.parse_uri(uri).issuer == "Conversation Console (staging)"
     assert pyotp.parse_uri(uri).name == "amira.haddad"

@@ -10,12 +10,12 @@ from django.http import QueryDict
 from console import clock
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
-from console.permissions import ALL, COMPANY, TENANT, Role, Scope, Staff, id_of
+from console.permissions import ALL, Role, Scope, Staff, id_of
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
 from console.staff.directory import AccountFilters, AccountState
-from console.staff.known_companies import KnownCompanies
+from console.staff.known_companies import MEANINGS, KnownCompanies
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.staff.own_forms import zone_choices
 
@@ -35,7 +35,6 @@ _MEANT = {
     "both": "The company and the tenant",
     "neither": "Neither: remove it",
 }
-_KINDS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 _PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
 
 
@@ -73,8 +72,7 @@ class DirectoryFilter(FilterForm):
 
     def filters(self) -> AccountFilters:
         """Return the filters for `console.staff.directory.read_page`."""
-        values = self.values()
-        return AccountFilters(values.get("name", ""), values.get("role", ""), values.get("state", ""))
+        return AccountFilters(self.chosen("name"), self.chosen("role"), self.chosen("state"))
 
 
 class _AnyOfMany(forms.MultipleChoiceField):
@@ -197,7 +195,7 @@ class AccountForm(forms.Form):
         typed = re.split(r"[\s,;]+", self.cleaned_data.get("other", ""))
         entries = [each for each in (*typed, *self.cleaned_data.get("companies", ())) if each]
         old = Scope(unconfirmed=frozenset(self.meant.values()))
-        chosen = {each: _KINDS[kind] for name, each in self.meant.items() if (kind := self.cleaned_data.get(name))}
+        chosen = {each: MEANINGS[kind] for name, each in self.meant.items() if (kind := self.cleaned_data.get(name))}
         try:
             if ALL in entries:
                 raise Invalid("To give all, tick “All companies and tenants”.")

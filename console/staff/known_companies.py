@@ -18,6 +18,8 @@ Source = Callable[[Staff], Mapping[str, str]]
 # Returns whether anything is stored for a company's or tenant's id, regardless of scope. Raises the store's errors.
 Exists = Callable[[str], bool]
 
+# What an administrator can say that an id of an old entry means.
+MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 IDS_NAMED = 5
 
 _sources: dict[Source, str] = {}

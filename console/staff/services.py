@@ -196,25 +196,10 @@ def change(
     )
 
 
-def change_role(account: str | StaffAccount, role: Role, *, actor: Actor) -> StaffAccount:
-    """Give an account another role; its sessions end. Raises as `change`."""
-    return change(account, role=role, actor=actor)
-
-
-def change_scope(account: str | StaffAccount, scope: Iterable[str], *, actor: Actor) -> StaffAccount:
-    """Give an account another scope; its sessions end. Raises as `change`."""
-    return change(account, scope=scope, actor=actor)
-
-
 def confirm_scope(account: str | StaffAccount, meant: Mapping[str, Iterable[str]], *, actor: Actor) -> StaffAccount:
     """Set whether ids of old entries mean company, tenant, both or neither (`Scope.confirmed`). Raises as `change`."""
     account = _current(account)
     return change(account, scope=Scope.of(account.scope or []).confirmed(meant).stored(), actor=actor)
-
-
-def change_time_zone(account: str | StaffAccount, time_zone: str, *, actor: Actor) -> StaffAccount:
-    """Set the person's time zone; sessions continue. Raises as `change`."""
-    return change(account, time_zone=time_zone, actor=actor)
 
 
 @sensitive_variables()

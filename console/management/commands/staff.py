@@ -9,8 +9,9 @@ from django.core.management.base import CommandError
 from django.views.decorators.debug import sensitive_variables
 
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
-from console.permissions import ALL, COMPANY, TENANT, Role, Scope
+from console.permissions import ALL, Role, Scope
 from console.staff import accounts, known_companies, passwords, services
+from console.staff.known_companies import MEANINGS
 from console.staff.models import StaffAccount
 from console.startup import ConsoleCommand
 from console.trail.recording import COMMAND_LINE
@@ -20,7 +21,6 @@ HEADINGS = ("USERNAME", "ROLE", "STATE", "2ND FACTOR", "LAST SIGN-IN", "TIME ZON
 SCOPE_HELP = (
     "company:ID and tenant:ID, separated by spaces or commas, or all (also *); none: an empty scope, which sees nothing"
 )
-MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 
 
 class Command(ConsoleCommand):
@@ -31,51 +31,44 @@ class Command(ConsoleCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare one subcommand per action."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        create = _action(actions, "create", "create an account")
+        create = _action(actions, "create", self._create, "create an account")
         create.add_argument("--role", required=True, choices=ROLES)
         create.add_argument("--scope", nargs="*", default=[], metavar="ID", help=SCOPE_HELP)
         create.add_argument("--name", default="", help="how the person is shown to colleagues (default: the username)")
         create.add_argument("--time-zone", default="UTC", metavar="ZONE", help="such as Europe/London (default: UTC)")
         _password_option(create)
-        _action(actions, "list", "show all accounts", username=False)
-        _action(actions, "disable", "disable an account; its sessions end and what it holds is released")
-        _action(actions, "enable", "let a disabled account sign in again")
-        _password_option(_action(actions, "reset", "set a new password; all sessions end"))
-        role = _action(actions, "role", "change the role; all sessions end")
+        _action(actions, "list", self._list, "show all accounts", username=False)
+        _action(actions, "disable", self._disable, "disable an account; its sessions end and what it holds is released")
+        _action(actions, "enable", self._enable, "let a disabled account sign in again")
+        _password_option(_action(actions, "reset", self._reset, "set a new password; all sessions end"))
+        role = _action(actions, "role", self._role, "change the role; all sessions end")
         role.add_argument("role", choices=ROLES)
-        scope = _action(actions, "scope", "replace the scope; all sessions end")
+        scope = _action(actions, "scope", self._scope, "replace the scope; all sessions end")
         scope.add_argument("ids", nargs="*", metavar="ID", help=SCOPE_HELP)
         confirm = _action(
             actions,
             "confirm-scopes",
+            self._confirm_scopes,
             "say which ids of old scopes are companies and which are tenants; without a choice, list them",
             username=False,
         )
         for meaning in MEANINGS:
             confirm.add_argument(f"--{meaning}", nargs="+", default=[], metavar="ID", help=f"these mean {meaning}")
         confirm.add_argument("--username", default="", help="in this account's scope only (default: in every one)")
-        zone = _action(actions, "time-zone", "set the zone in which the person sees times")
+        zone = _action(actions, "time-zone", self._time_zone, "set the zone in which the person sees times")
         zone.add_argument("time_zone", metavar="ZONE")
-        _action(actions, "sign-out", "end all sessions of an account")
-        _action(actions, "remove-second-factor", "remove the second factor, for example after a lost phone")
+        _action(actions, "sign-out", self._sign_out, "end all sessions of an account")
+        _action(
+            actions,
+            "remove-second-factor",
+            self._remove_second_factor,
+            "remove the second factor, for example after a lost phone",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action; report an error in one line, with exit status 1."""
-        actions: dict[str, Callable[[dict[str, Any]], None]] = {
-            "create": self._create,
-            "list": self._list,
-            "disable": self._disable,
-            "enable": self._enable,
-            "reset": self._reset,
-            "role": self._role,
-            "scope": self._scope,
-            "confirm-scopes": self._confirm_scopes,
-            "time-zone": self._time_zone,
-            "sign-out": self._sign_out,
-            "remove-second-factor": self._remove_second_factor,
-        }
         try:
-            actions[options["action"]](options)
+            options["run"](options)
         except TableMissing as error:
             raise CommandError(f"{error} Create the tables first: manage.py tables create.") from error
         except (StoreUnavailable, Throttled) as error:
@@ -126,10 +119,10 @@ class Command(ConsoleCommand):
         self._show_password(password, was_generated)
 
     def _role(self, options: dict[str, Any]) -> None:
-        self._say(services.change_role(options["username"], Role(options["role"]), actor=COMMAND_LINE), "changed")
+        self._say(services.change(options["username"], role=Role(options["role"]), actor=COMMAND_LINE), "changed")
 
     def _scope(self, options: dict[str, Any]) -> None:
-        self._say(services.change_scope(options["username"], _entries(options["ids"]), actor=COMMAND_LINE), "changed")
+        self._say(services.change(options["username"], scope=_entries(options["ids"]), actor=COMMAND_LINE), "changed")
 
     def _confirm_scopes(self, options: dict[str, Any]) -> None:
         meant = {each: kinds for meaning, kinds in MEANINGS.items() for each in options[meaning]}
@@ -161,7 +154,7 @@ class Command(ConsoleCommand):
         )
 
     def _time_zone(self, options: dict[str, Any]) -> None:
-        services.change_time_zone(options["username"], options["time_zone"], actor=COMMAND_LINE)
+        services.change(options["username"], time_zone=options["time_zone"], actor=COMMAND_LINE)
         self.stdout.write(f"{accounts.normal_username(options['username'])}: sees times in {options['time_zone']}.")
 
     def _sign_out(self, options: dict[str, Any]) -> None:
@@ -183,8 +176,11 @@ class Command(ConsoleCommand):
             self.stdout.write(f"Password, shown only this once: {password}")
 
 
-def _action(actions: Any, name: str, help_text: str, *, username: bool = True) -> ArgumentParser:
+def _action(
+    actions: Any, name: str, run: Callable[[dict[str, Any]], None], help_text: str, *, username: bool = True
+) -> ArgumentParser:
     parser: ArgumentParser = actions.add_parser(name, help=help_text, description=help_text)
+    parser.set_defaults(run=run)
     if username:
         parser.add_argument("username", metavar="USERNAME")
     return parser
@@ -217,7 +213,7 @@ def _entries(given: list[str]) -> list[str]:
 
 def _scope_label(account: StaffAccount) -> str:
     ids = account.scope or []
-    return "all" if "*" in ids else ", ".join(ids) or "empty"
+    return "all" if ALL in ids else ", ".join(ids) or "empty"
 
 
 def _row(account: StaffAccount) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def test_who_was_disabled_since_stays_out_and_is_listed(store, back_up, capsys):
     stays = signed_in(member("sta.ys"))
     backup = back_up()
     services.disable("lea.ver", actor=COMMAND_LINE)
-    services.change_scope("mo.ved", ["company:ci-bbb-002"], actor=COMMAND_LINE)
+    services.change("mo.ved", scope=["company:ci-bbb-002"], actor=COMMAND_LINE)
     # Whose session was over begins none anew: the restored account knows of none that ended.
     old = signed_in(moved)
     backup.restore("STAFF")

@@ -19,8 +19,8 @@ from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 LAST = "last administrator"
 TAKING_AWAY: dict[str, Callable[[str], object]] = {
-    "role": lambda username: services.change_role(username, Role.AGENT, actor=ADMIN),
-    "scope": lambda username: services.change_scope(username, ["company:ci-aaa-001"], actor=ADMIN),
+    "role": lambda username: services.change(username, role=Role.AGENT, actor=ADMIN),
+    "scope": lambda username: services.change(username, scope=["company:ci-aaa-001"], actor=ADMIN),
     "disabling": lambda username: services.disable(username, actor=ADMIN),
 }
 
@@ -85,7 +85,7 @@ def test_administrators_who_remove_each_other_at_once_leave_one(store):
 
 def demote(username: str) -> None:
     try:
-        services.change_role(username, Role.AGENT, actor=ADMIN)
+        services.change(username, role=Role.AGENT, actor=ADMIN)
     except ConsoleError:
         return
 
@@ -138,7 +138,7 @@ def test_administrator_who_was_changed_since_they_were_read_is_left_alone(store)
     admin("ada.admin")
     admin("ben.admin")
     account = accounts.get("ada.admin")
-    services.change_time_zone("ada.admin", "Asia/Tokyo", actor=ADMIN)
+    services.change("ada.admin", time_zone="Asia/Tokyo", actor=ADMIN)
     with pytest.raises(Conflict, match="in the meantime"):
         services.disable(account, actor=ADMIN)
     assert full_admins(store) == ["ada.admin", "ben.admin"]

@@ -305,9 +305,9 @@ def test_person_who_was_signed_out_meanwhile_changes_nothing_and_gets_no_session
     "meanwhile",
     [
         lambda: services.end_sessions("amira.haddad", actor=ADMIN),
-        lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
+        lambda: services.change("amira.haddad", role=Role.AUDITOR, actor=ADMIN),
         lambda: services.disable("amira.haddad", actor=ADMIN),
-        lambda: services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN),
+        lambda: services.change("amira.haddad", time_zone="Asia/Tokyo", actor=ADMIN),
     ],
     ids=["signed out", "role", "disabled", "time zone"],
 )

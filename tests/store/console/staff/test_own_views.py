@@ -299,7 +299,7 @@ def test_guesses_are_counted_by_address_too(store, agent, client, settings):
 def test_change_by_somebody_else_in_between_is_told_on_the_form(store, client, later):
     def meanwhile() -> None:
         later(seconds=1)
-        services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN)
+        services.change("amira.haddad", time_zone="Asia/Tokyo", actor=ADMIN)
 
     with faults.before("TransactWriteItems", meanwhile):
         answer = change(client)

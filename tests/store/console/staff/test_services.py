@@ -12,9 +12,9 @@ from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 CHANGES = {
-    "role": lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
-    "scope": lambda: services.change_scope("amira.haddad", ["*"], actor=ADMIN),
-    "time zone": lambda: services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN),
+    "role": lambda: services.change("amira.haddad", role=Role.AUDITOR, actor=ADMIN),
+    "scope": lambda: services.change("amira.haddad", scope=["*"], actor=ADMIN),
+    "time zone": lambda: services.change("amira.haddad", time_zone="Asia/Tokyo", actor=ADMIN),
     "name": lambda: services.change("amira.haddad", display_name=" Amira  H. ", actor=ADMIN),
     "password": lambda: services.reset_password("amira.haddad", "another fine password", actor=ADMIN),
     "disable": lambda: services.disable("amira.haddad", actor=ADMIN),
@@ -188,9 +188,9 @@ def test_change_of_nobody_is_not_found_and_makes_no_ghost(store, change):
 
 def test_change_to_what_is_already_so_writes_nothing(store, agent):
     with store.calls() as calls:
-        services.change_role("amira.haddad", Role.AGENT, actor=ADMIN)
-        services.change_scope("amira.haddad", ["company:ci-nwe-002", "company:ci-cuc-001"], actor=ADMIN)
-        services.change_time_zone("amira.haddad", "UTC", actor=ADMIN)
+        services.change("amira.haddad", role=Role.AGENT, actor=ADMIN)
+        services.change("amira.haddad", scope=["company:ci-nwe-002", "company:ci-cuc-001"], actor=ADMIN)
+        services.change("amira.haddad", time_zone="UTC", actor=ADMIN)
         services.change("amira.haddad", display_name="Amira Haddad ", actor=ADMIN)
         services.enable("amira.haddad", actor=ADMIN)
     assert {call.operation for call in calls} == {"GetItem"}

@@ -227,8 +227,8 @@ def test_unreadable_account_is_a_failure_not_a_sign_out(store, agent):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
-        lambda: services.change_scope("amira.haddad", ["company:ci-cuc-001"], actor=ADMIN),
+        lambda: services.change("amira.haddad", role=Role.AUDITOR, actor=ADMIN),
+        lambda: services.change("amira.haddad", scope=["company:ci-cuc-001"], actor=ADMIN),
         lambda: services.reset_password("amira.haddad", "another fine password", actor=ADMIN),
         lambda: services.disable("amira.haddad", actor=ADMIN),
         lambda: services.end_sessions("amira.haddad", actor=ADMIN),
@@ -256,7 +256,7 @@ def test_enabling_brings_no_old_session_back(store, agent, client, sign_in):
 
 def test_change_of_time_zone_ends_no_session(store, agent):
     token = start(agent)
-    services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN)
+    services.change("amira.haddad", time_zone="Asia/Tokyo", actor=ADMIN)
     assert sessions.authenticate_request(token).time_zone == "Asia/Tokyo"
 
 

@@ -399,7 +399,7 @@ def test_last_administrator_is_not_made_anything_less(store, provider, client, s
 def test_administrators_give_the_role_where_no_claim_does(store, provider, no_roles, client):
     prepared()
     come(Client())
-    services.change_role("ada.lovelace", Role.ONBOARDING, actor=ADMIN)
+    services.change("ada.lovelace", role=Role.ONBOARDING, actor=ADMIN)
     provider.person["groups"] = ["console-admins"]
     come(client)
     assert account(store)["role"] == "onboarding"

@@ -20,7 +20,7 @@ from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
 from console.staff.accounts import find
 from console.staff.models import PASSWORD, StaffAccount, StaffSession
-from console.staff.throttling import TooManyAttempts
+from console.staff.throttling import QUARTER, TooManyAttempts
 from console.store.calls import submit
 from console.telemetry import instrumentation
 from console.trail import recording
@@ -40,7 +40,6 @@ logger = logging.getLogger(__name__)
 # The actor of failed attempts, who need not be the person whose name was typed.
 VISITOR = Actor("unknown", "visitor")
 SECOND_STEP = "second-step"
-QUARTER = timedelta(minutes=15)
 SECOND_STEP_FOR = timedelta(minutes=5)
 # Unknown names share this many trail entries in a quarter of an hour, so that they cannot flood the trail.
 UNKNOWN_NAMES_KEPT = 32
@@ -99,7 +98,8 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
         _record_failure(username, account, refusal if account else "unknown name")
         return None
     if outdated:
-        _store_hash(account, passwords.hash_password(password))
+        # Store the hash at today's cost or method.
+        _update_if_unchanged(account, StaffAccount.password_hash.set(passwords.hash_password(password)))
     if second_factor.is_on(account):
         # Record the use of a possibly stolen password, even if it goes no further.
         record_once(TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
@@ -234,11 +234,6 @@ def _read_pending(pending: str) -> tuple[str, int]:
     if not 0 <= clock.to_epoch(clock.now()) - int(began) < SECOND_STEP_FOR.total_seconds():
         raise SecondStepExpired
     return username, int(epoch)
-
-
-def _store_hash(account: StaffAccount, new_hash: str) -> None:
-    """Store the password's hash at today's cost or method."""
-    _update_if_unchanged(account, StaffAccount.password_hash.set(new_hash))
 
 
 def _update_if_unchanged(account: StaffAccount, action: UpdateAction) -> None:

@@ -22,9 +22,7 @@ def checked_username(typed: str) -> str:
     name = normal_username(typed)
     if not name:
         raise Invalid(USERNAME_RULES)
-    if name in RESERVED_FOR_URLS:
-        raise Invalid(f"The username {name!r} is reserved. Choose another one.")
-    if name in RESERVED_FOR_TRAIL:
+    if name in RESERVED_FOR_URLS | RESERVED_FOR_TRAIL:
         raise Invalid(f"The username {name!r} is reserved. Choose another one.")
     return name
 

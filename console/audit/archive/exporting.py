@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import count
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
@@ -98,12 +97,10 @@ def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterabl
     """Write the entries to files of about `size` bytes of uncompressed lines at most, and then the manifest."""
     chain = Chain(key, header.canonical())
     lines = (line_of(entry, chain, key) for entry in entries)
-    files = []
+    files: list[FileRecord] = []
     first = next(lines, None)
-    for number in count(1):
-        if first is None:
-            break
-        name = f"audit-{number:06}.jsonl.gz"
+    while first is not None:
+        name = f"audit-{len(files) + 1:06}.jsonl.gz"
         with place.writing(name) as file:
             record, first = _write_file(name, file, first, lines, chain, size)
         files.append(record)

@@ -53,9 +53,7 @@ def known_keys() -> tuple[ArchiveKey, ...]:
     If AUDIT_ARCHIVE_KEY is set, none of them comes from SECRET_KEY, which web servers have.
     """
     own = own_secrets()
-    if settings.AUDIT_ARCHIVE_KEY:
-        return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in own)
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *own)
+    secrets = own if settings.AUDIT_ARCHIVE_KEY else [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *own]
     return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in secrets)
 
 

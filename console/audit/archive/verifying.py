@@ -13,7 +13,7 @@ from console.audit.archive import manifest as manifests
 from console.audit.archive.chain import MAX_LINE_BYTES, Chain
 from console.audit.archive.keys import known_keys
 from console.audit.archive.manifest import FileRecord, Hashed, Manifest, NoManifest, read_manifest
-from console.audit.archive.places import ArchivePlace, PlaceError
+from console.audit.archive.places import ArchivePlace
 from console.errors import ConsoleError, NotFound
 from console.trail.actions import Result, payload_of
 from console.trail.models import AuditEntry
@@ -147,8 +147,6 @@ def _compare_with_trail(manifest: Manifest, report: ArchiveReport) -> None:
     except NotFound:
         _without_entry(manifest, report)
         return
-    except PlaceError:
-        raise
     except ConsoleError:
         report.notes.append("Not compared with the trail, which could not be read.")
         return

@@ -30,6 +30,11 @@ from console.trail.recording import staff_trail
 # A value of `Review.actor`: entries without an actor, as the middleware writes them.
 NO_ACTOR_FILTER = "middleware"
 
+
+def _of(*prefixes: str) -> tuple[Action, ...]:
+    return tuple(action for action in Action if action.startswith(prefixes))
+
+
 MIDDLEWARE = (
     Action.ROUTE,
     Action.TAG,
@@ -40,7 +45,7 @@ MIDDLEWARE = (
     Action.RP_ASSIGN,
     Action.SHOPIFY_LOOKUP,
 )
-HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
+HAND_OFF = _of(HAND_OFF_PREFIX)
 # Downloads of files.
 EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
 ACCESS_ACTIONS = (
@@ -61,22 +66,16 @@ SIGN_IN = (
     Action.SESSION_ENDED,
     Action.SESSIONS_ENDED,
 )
-MESSAGES = tuple(action for action in Action if action.startswith(("message.", "initial.")))
-ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
-_OF_TENANTS = ("tenant.", "tenant_conversation.", "user.", "channel.", "company.")
-SAVED_REPLIES = tuple(action for action in Action if action.startswith("saved_reply."))
-SAVED_VIEWS = tuple(action for action in Action if action.startswith("saved_view."))
-TENANTS = tuple(action for action in Action if action.startswith(_OF_TENANTS))
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,
-    "Customers' messages": MESSAGES,
-    "Saved replies": SAVED_REPLIES,
-    "Saved views": SAVED_VIEWS,
+    "Customers' messages": _of("message.", "initial."),
+    "Saved replies": _of("saved_reply."),
+    "Saved views": _of("saved_view."),
     "Looking at personal data": ACCESS_ACTIONS,
     "Signing in": SIGN_IN,
-    "Accounts": ACCOUNTS,
-    "Tenants": TENANTS,
+    "Accounts": tuple(action for action in _of("staff.") if action not in SIGN_IN),
+    "Tenants": _of("tenant.", "tenant_conversation.", "user.", "channel.", "company."),
     "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 
 from console import clock
 from console.audit.export.rows import COLUMNS, rows_of_piece
+from console.audit.review.forms import ReviewForm
+from console.audit.review.page import describe_filters
 from console.audit.review.plan import Review
 from console.audit.review.reading import every_page, gather
 from console.audit.scoping import is_conversation_trail, recipient_names
@@ -24,17 +26,10 @@ PIECES_PER_FULL_ONE = 5
 ENTRIES_OF_IT, PIECES_OF_IT = 20, 3
 
 
-class FilterDescriber(Protocol):
-    """Describes the filters of a review; `opened`: including the one conversation or key that it is about."""
-
-    def __call__(self, *, opened: bool) -> tuple[str, ...]:
-        """Return one line for each filter."""
-
-
-def export(review: Review, filters: FilterDescriber, format_name: str, staff: Staff) -> Export:
+def export(form: ReviewForm, review: Review, format_name: str, staff: Staff) -> Export:
     """Read the first piece, write the trail entry, and return what to send.
 
-    `filters` returns the review's filters in words without personal data. Raises `Forbidden`, `TableMissing` and the
+    The entry has the filters of the form in words, without personal data. Raises `Forbidden`, `TableMissing` and the
     store's other errors: then nothing is exported. Later failures are noted at the end of the file.
     """
     staff.require(Permission.AUDIT_EXPORT)
@@ -46,7 +41,7 @@ def export(review: Review, filters: FilterDescriber, format_name: str, staff: St
     of_it = _entries_of_it(review, staff)
     recipient = recipient_names(review.conversation) if of_it and review.conversation else ()
     opened = staff.scope.everything or bool(of_it)
-    payload = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
+    payload = {"format": format_name, "filters": list(describe_filters(form, review, opened=opened)), "limit": limit}
     record(_entry(review, payload, of_it, staff), now)
     made = FORMATS[format_name](COLUMNS)
     bounds = ExportBounds(limit, PIECES_PER_FULL_ONE * (limit // PIECE + 1), "entries", "Older entries")

@@ -2,7 +2,6 @@
 
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpResponse
@@ -162,7 +161,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 def _entries_url(**filters: str) -> str:
     """Return the URL of the review that lists the single entries, where dates can be chosen."""
-    return f"{reverse('audit')}?{urlencode([*(('action', each) for each in ACCESS_ACTIONS), *filters.items()])}"
+    return reverse("audit", query={"action": ACCESS_ACTIONS, **filters})
 
 
 def _crumbs() -> list[dict[str, Any]]:

@@ -92,7 +92,7 @@ def _leads(key: str, trail: str, staff: Staff) -> dict[str, str]:
         "trail_url": reverse("trail", args=[seal("trail", trail)]) if trail else "",
         "events_url": review_url("events-of-conversation", trail, staff),
         "conversation_url": conversation_url(trail, staff),
-        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, key, trail).sealed})}",
+        "same_key_url": reverse("audit", query={"about": About(KEY, key, trail).sealed}),
     }
 
 

@@ -1,6 +1,5 @@
 """Reports of a review: `/audit/picture/`, a chart of actions per day, and `/audit/export/`, a file."""
 
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -34,7 +33,7 @@ def export(request: StaffRequest) -> HttpResponseBase:
         return _page(request, form, review, query, plan, asked)
     if form.problems or TRAIL_BY_TRAIL in plan.notices or not asked.is_valid():
         return _page(request, form, review, query, plan, asked, status=400)
-    made = export_entries(review, partial(describe_filters, form, review), asked.cleaned_data["format"], staff)
+    made = export_entries(form, review, asked.cleaned_data["format"], staff)
     return made.response()
 
 

@@ -1,7 +1,6 @@
 """One trail, `/audit/trails/<ref>/`, one entry, `/audit/entries/<ref>/`, and `/audit/` for people who do not review."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -35,11 +34,11 @@ def overview(request: StaffRequest) -> HttpResponse:
         page, notice = TrailPage(()), "This environment has no trail table, so the console is read-only."
     except (StoreUnavailable, Throttled):
         page, notice = TrailPage(()), "Your trail could not be read. Try again in a moment."
-    url = reverse("trail", args=[seal("trail", own)])
+    ref = seal("trail", own)
     context = {
         "trail": page,
         "notice": notice,
-        "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
+        "next_url": reverse("trail", args=[ref], query={"page": page.next}) if page.next else "",
         "conversations_url": _conversations_url(request.staff),
     }
     return render(request, "audit/overview.html", context)
@@ -51,7 +50,6 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
     """Show a trail, newest first: a page, or for htmx only its list."""
     (partition,) = unseal("trail", ref, 1)
     page = trail_page(partition, request.staff, request.GET.get("page", ""))
-    url = reverse("trail", args=[ref])
     context = {
         "trail": page,
         "title": name_of(partition),
@@ -60,8 +58,8 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
         "access_log_url": review_url("access-log-conversation", partition, request.staff),
-        "first_url": url if request.GET.get("page") else "",
-        "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
+        "first_url": reverse("trail", args=[ref]) if request.GET.get("page") else "",
+        "next_url": reverse("trail", args=[ref], query={"page": page.next}) if page.next else "",
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],
     }
     return render(request, "audit/trail.html", context)
@@ -160,7 +158,7 @@ def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
         return {}
     return {
         "event_url": reverse("event", args=[seal("event", record.key)]) if record.has_record else "",
-        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, record.key, record.trail).sealed})}",
+        "same_key_url": _review(about=About(KEY, record.key, record.trail).sealed),
     }
 
 
@@ -174,4 +172,4 @@ def _of_company(record: EntryRecord) -> str:
 
 
 def _review(**filters: str) -> str:
-    return f"{reverse('audit')}?{urlencode(filters)}"
+    return reverse("audit", query=filters)

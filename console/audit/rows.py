@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from console import clock
-from console.audit.events.keys import decode, shown_key
+from console.audit.events.keys import decode
 from console.audit.records import TrailRow
 from console.audit.sentences import COLLEAGUES, sentence, tone
 from console.errors import ConsoleError, TableMissing
@@ -92,7 +92,7 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
         outcome=REFUSED if action == Action.ACCESS_DENIED else state,
         note=reason_of(entry.plain("result"))[:300],
         tone=tone(action, state),
-        key=shown_key(key),
+        key=decode(key).shown,
         record=_record_words(record) if key else "",
         payload=tree_of(payload) if payload not in (None, "", {}, []) else None,
         drift=(*drift, *(("its time cannot be read",) if at is None else ())),

@@ -5,6 +5,8 @@ The schema leaves a payload's keys to its writers: a cause that is missing or of
 
 from typing import Any
 
+from django.utils.text import capfirst
+
 from console.redaction import redact
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result
 from console.trees import format_code_name, isolated, per_cent, share_of, text_of
@@ -200,7 +202,7 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     done, attempted = _PHRASES.get(action, ("", ""))
     if not done:
         words = _unnamed(action)
-        return f"{who}: {words}" if who else _capital(words)
+        return f"{who}: {words}" if who else capfirst(words)
     fields = payload if isinstance(payload, dict) else {}
     if outcome in (Result.CONFLICT, Result.FAILED) and action not in _FAILURES:
         words = f"tried to {_fill(attempted, fields)}"
@@ -210,12 +212,12 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
         words = _fill(done, fields)
     if causes := dict.fromkeys(cause for kind in _CAUSES_OF.get(action, ()) for cause in _causes(kind, fields)):
         words += f"{', ' if ': ' in words else ': '}{', '.join(causes)}"
-    return f"{who} {words}" if who else _capital(words)
+    return f"{who} {words}" if who else capfirst(words)
 
 
 def label_of(action: str) -> str:
     """Return an action type in words, as a choice's label: "Took over", "Shopify lookup"."""
-    return _capital(_fill(_PHRASES[action][0], {})) if action in _PHRASES else _capital(_unnamed(action))
+    return capfirst(_fill(_PHRASES[action][0], {}) if action in _PHRASES else _unnamed(action))
 
 
 def tone(action: str, outcome: str) -> str:
@@ -230,10 +232,6 @@ def tone(action: str, outcome: str) -> str:
 
 def _unnamed(action: str) -> str:
     return action.replace("_", " ").replace(".", ": ").strip() or "did something that the entry does not name"
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _fill(phrase: str, payload: dict[str, Any]) -> str:

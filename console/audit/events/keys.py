@@ -8,6 +8,8 @@ right. If the record names the conversation, no guess is needed.
 import re
 from dataclasses import dataclass, field
 
+from django.utils.text import capfirst
+
 from console.redaction import redact
 from console.redaction.masks import mask_order
 from console.trees import clean, format_message_id, isolated
@@ -103,7 +105,7 @@ class DecodedKey:
 
     @property
     def shown(self) -> str:
-        """The whole key without personal data."""
+        """The whole key without personal data: `redact` alone does not know which part is an order number."""
         if self.format is None:
             return redact(clean(self.key))
         return redact(":".join((self.format.namespace, *(part.shown for part in self.parts))))
@@ -140,12 +142,7 @@ class DecodedKey:
             phrase = "a message (known by the hash of its text)"
         pattern = _BRACKET.sub(bracketed, self.format.words)
         words = pattern.format(conversation=conversation, middle=middle, last=phrase)
-        return words[:1].upper() + words[1:]
-
-
-def shown_key(key: str, conversation: str = "") -> str:
-    """Return a key without personal data: `redact` alone does not know which part is an order number."""
-    return decode(key, conversation).shown
+        return capfirst(words)
 
 
 def decode(key: str, conversation: str = "") -> DecodedKey:

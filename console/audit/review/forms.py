@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import slugify
 
-from console.audit.events.keys import decode, shown_key
+from console.audit.events.keys import decode
 from console.audit.review.plan import MOST_NAMED, NO_ACTOR_FILTER, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
@@ -55,7 +55,7 @@ class About:
     @property
     def shown(self) -> str:
         """The value, redacted."""
-        return shown_key(self.value) if self.what == KEY else redact(self.value)
+        return decode(self.value).shown if self.what == KEY else redact(self.value)
 
     @property
     def sealed(self) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from django.urls import reverse
 
-from console.audit.events.keys import shown_key
+from console.audit.events.keys import decode
 from console.audit.records import TrailRow
 from console.audit.review.forms import ReviewForm
 from console.audit.review.plan import (
@@ -163,7 +163,7 @@ def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -
     """
     lines = []
     if review.key:
-        lines.append(f"Idempotency key {shown_key(review.key)}" if opened else "One idempotency key")
+        lines.append(f"Idempotency key {decode(review.key).shown}" if opened else "One idempotency key")
     elif review.conversation:
         lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
     if review.actions:

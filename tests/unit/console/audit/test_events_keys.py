@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.audit.events.keys import FORMATS, UNKNOWN, decode, shown_key
+from console.audit.events.keys import FORMATS, UNKNOWN, decode
 from console.redaction import redact
 from conversations.handoff.protocol import event_key
 
@@ -136,15 +136,15 @@ def test_a_key_that_lacks_a_part_says_so(key, parts):
 )
 def test_events_stay_different_where_nothing_is_left_of_the_message_s_id(pattern, one, other, settings):
     key, of_other = pattern.format(one), pattern.format(other)
-    shown = shown_key(key)
+    shown = decode(key).shown
     assert re.fullmatch(re.escape(pattern.format("***-")) + "[a-p]{16}", shown)
-    assert redact(shown) == shown == shown_key(key) != shown_key(of_other)
+    assert redact(shown) == shown == decode(key).shown != decode(of_other).shown
     assert decode(key).parts[-1].shown in decode(key).description
     # What stands there already, and what is still to be told apart, stays.
-    assert shown_key(pattern.format("***")) == pattern.format("***")
-    assert shown_key(pattern.format("m1 447700900123")) == pattern.format("m1 ***-***-0123")
+    assert decode(pattern.format("***")).shown == pattern.format("***")
+    assert decode(pattern.format("m1 447700900123")).shown == pattern.format("m1 ***-***-0123")
     settings.SECRET_KEY = "another key, which nobody has, of some length"
-    assert shown_key(key) != shown
+    assert decode(key).shown != shown
 
 
 # --- Any key --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.audit.queries import hand_off_entries
 from console.audit.records import HandOffEntry
-from console.audit.state import StatePanel, read_state, read_switches, with_switches
+from console.audit.state import StatePanel, read_state, read_switches
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
@@ -147,7 +147,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         replies_known=replies_known(beside),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
-        state=with_switches(*results[2:4]) if with_state else StatePanel(),
+        state=replace(results[2], switches=results[3]) if with_state else StatePanel(),
         now=now,
         is_recorded=results[0],
         is_raw=results[0] and may_see,

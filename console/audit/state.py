@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from django.utils.text import capfirst
+
 from console import clock
 from console.audit import scoping
 from console.audit.queries import has_record_index, read_records
@@ -170,12 +172,8 @@ def read_panel(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePa
     if not scoping.is_conversation_trail(trail):
         return None
     found: list[Any] = parallel(partial(read_state, trail, now), partial(read_switches, trail, now))
-    return without_names(with_switches(*found), recipient)
-
-
-def with_switches(panel: StatePanel, switches: Switches) -> StatePanel:
-    """Return the panel with the kill switches, which are read separately."""
-    return replace(panel, switches=switches)
+    panel: StatePanel = replace(found[0], switches=found[1])
+    return without_names(panel, recipient)
 
 
 def read_state(conversation_id: str, now: datetime) -> StatePanel:
@@ -240,7 +238,7 @@ def words_of(value: Any) -> str:
     """Return a code name in words, redacted: `need_order_number` is "Need order number"."""
     text = _line(value)
     words = format_code_name(text)
-    return words[:1].upper() + words[1:] if is_code_name(text) else words
+    return capfirst(words) if is_code_name(text) else words
 
 
 def _confidence(value: Any) -> tuple[Fact, ...]:

@@ -5,7 +5,7 @@ A text can be several things: a word may be the id of a tenant or a company, or 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -111,6 +111,12 @@ def matches_name(name: str, typed: str) -> bool:
     """Return whether every typed word is the beginning of a word of the name."""
     words = name.casefold().split()
     return all(any(word.startswith(part) for word in words) for part in typed.casefold().split())
+
+
+def called(typed: str, names: Mapping[str, str]) -> list[str]:
+    """Return the ids with exactly that name, else those whose names match the words typed; `names` are by id."""
+    whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
+    return whole or [each for each, name in names.items() if matches_name(name, typed)]
 
 
 def normalized_text(typed: str) -> str:

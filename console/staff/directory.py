@@ -15,7 +15,7 @@ from console import clock
 from console.errors import Conflict, Invalid, NotFound
 from console.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
 from console.refs import seal_cursor, unseal_cursor
-from console.search.meanings import matches_name
+from console.search.meanings import called
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
 from console.store.calls import parallel, table_name
@@ -205,8 +205,7 @@ def username_of(name: str) -> str:
         return guess
     everybody, _ = _read([role.value for role in Role], "", "", FILTERED_LIMIT)
     shown = {each.username: each.display_name or each.username for each in everybody}
-    found = [each for each, known_as in shown.items() if known_as.casefold() == name.casefold()]
-    found = found or [each for each, known_as in shown.items() if matches_name(known_as, name)]
+    found = called(name, shown)
     if len(found) > 1:
         which = ", ".join(f"{shown[each]} ({each})" for each in found[:NAMED])
         raise Invalid(f"Several have that name: {which}. Enter a username.")

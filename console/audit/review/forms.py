@@ -18,7 +18,7 @@ from console.forms import PLAIN_TEXT, DaysForm, KeyField, add_reason_field, clea
 from console.permissions import COMPANY, TENANT, Staff
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
-from console.search.meanings import matches_name
+from console.search.meanings import called
 from console.staff import known_companies
 from console.staff.directory import username_of
 from console.templatetags.components import zone_of
@@ -155,10 +155,10 @@ class ReviewForm(DaysForm):
             return typed
         if redact(typed) != typed:
             raise forms.ValidationError("Enter a company's name or id, not a number or an address.")
-        found, names = _called(typed, self._names), self._names
+        found, names = called(typed, self._names), self._names
         if not found:
             names = known_companies.known_to(self.staff, TENANT).of_kind(TENANT)
-            found = [typed] if typed in names else _called(typed, names)
+            found = [typed] if typed in names else called(typed, names)
         if not found and not scope.everything:
             raise forms.ValidationError("No company in your scope has that name or id.")
         if len(found) > 1:
@@ -247,12 +247,6 @@ class ReviewForm(DaysForm):
             conversation=(about.value if about.what == CONVERSATION else about.trail) if about else "",
             key=about.value if about and about.what == KEY else "",
         )
-
-
-def _called(typed: str, names: Mapping[str, str]) -> list[str]:
-    """Return the ids with exactly that name, else those whose names match the words typed."""
-    whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
-    return whole or [each for each, name in names.items() if matches_name(name, typed)]
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:

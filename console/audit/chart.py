@@ -48,21 +48,6 @@ class Counted:
     reaches: datetime | None
     older_days: bool
 
-    @property
-    def hand_offs(self) -> int:
-        """Hand-off actions on all days."""
-        return sum(each.hand_offs for each in self.days)
-
-    @property
-    def others(self) -> int:
-        """Other actions on all days."""
-        return sum(each.others for each in self.days)
-
-    @property
-    def total(self) -> int:
-        """All actions on all days."""
-        return self.hand_offs + self.others
-
 
 def count_days(review: Review, staff: Staff, zone: ZoneInfo) -> Counted:
     """Read the newest entries of a review and count them by day. Raises as `read_review`."""
@@ -115,12 +100,12 @@ def _range(review: Review, zone: ZoneInfo, now: datetime, found: list[date], rea
     return [first + number * DAY for number in range((last - first).days + 1)]
 
 
-# In the order of `_values`.
 COLUMNS = (ChartColumn("Hand-offs"), ChartColumn("Other actions"), ChartColumn("Together", is_total=True))
 
 
 def chart_of(counted: Counted) -> Chart:
     """Build the chart: a bar for each day, of hand-offs and other actions."""
+    hand_offs, others = sum(day.hand_offs for day in counted.days), sum(day.others for day in counted.days)
     return Chart(
         id="actions",
         caption="Actions and hand-offs per day",
@@ -128,13 +113,13 @@ def chart_of(counted: Counted) -> Chart:
         unit="count",
         columns=COLUMNS,
         rows=tuple(
-            ChartRow(f"{day.day:%a} {day.day.day} {day.day:%b %Y}", _values(day), f"{day.day.day} {day.day:%b}")
+            ChartRow(
+                f"{day.day:%a} {day.day.day} {day.day:%b %Y}",
+                (day.hand_offs, day.others, day.total),
+                f"{day.day.day} {day.day:%b}",
+            )
             for day in counted.days
         ),
-        totals=ChartRow("All days", _values(counted)),
+        totals=ChartRow("All days", (hand_offs, others, hand_offs + others)),
         is_newest_first=True,
     )
-
-
-def _values(each: DayCount | Counted) -> tuple[int, int, int]:
-    return each.hand_offs, each.others, each.total

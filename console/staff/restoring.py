@@ -6,7 +6,6 @@ from datetime import datetime
 
 from console import clock
 from console.staff import services
-from console.staff.models import StaffAccount
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trail.recording import COMMAND_LINE, staff_trail
@@ -30,8 +29,10 @@ def disable_again(since: datetime) -> Iterator[RestoredAccount]:
 
     The restore reset the epochs that end sessions, so ended ones may be valid again. Raises the store's errors.
     """
+    is_since = AuditEntry.ts_action_id >= clock.to_iso(since)
     for account in services.list_accounts():
-        changes = [each for each in _entries_since(account, since) if each.action_type in _CHANGES]
+        entries = AuditEntry.query(staff_trail(account.username), is_since, consistent_read=True)
+        changes = [each for each in entries if each.action_type in _CHANGES]
         if not changes:
             continue
         moves = [_MOVES[each.action_type] for each in changes if each.action_type in _MOVES]
@@ -40,8 +41,3 @@ def disable_again(since: datetime) -> Iterator[RestoredAccount]:
             services.disable(account, actor=COMMAND_LINE)
         services.end_sessions(account.username, actor=COMMAND_LINE)
         yield RestoredAccount(account.username, changes, is_missing)
-
-
-def _entries_since(account: StaffAccount, since: datetime) -> Iterator[AuditEntry]:
-    begin = clock.to_iso(since)
-    yield from AuditEntry.query(staff_trail(account.username), AuditEntry.ts_action_id >= begin, consistent_read=True)

@@ -1,6 +1,6 @@
 """The two halves of a company sign-in: sending the browser to the provider, and handling its return."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
@@ -102,16 +102,15 @@ def _record(refusal: Refusal, subject: str) -> None:
     Without a subject, anybody can cause a refusal: it is recorded once in a quarter of an hour for each reason.
     """
     instrumentation.SIGN_IN_FAILURES.labels(refusal.kind).inc()
+    trail = staff_trail(refusal.username) if refusal.username else SYSTEM_TRAIL
     result = f"{Result.FAILED}: {refusal.reason}"
+    entry = TrailEntry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
     if refusal.username:
-        trail = staff_trail(refusal.username)
-        record_where_possible(TrailEntry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with()))
+        record_where_possible(entry)
     elif subject:
         digest = salted_hmac("console.staff.oidc.subject", subject, algorithm="sha256").digest()
-        payload = {**_with(), "subject_hmac": as_letters(digest[:16])}
-        record_where_possible(TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=payload))
+        record_where_possible(replace(entry, payload={**_with(), "subject_hmac": as_letters(digest[:16])}))
     else:
-        entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
         authentication.record_once(entry, f"company-sign-in.{refusal.reason.replace(' ', '-')}")
 
 

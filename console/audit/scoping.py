@@ -130,11 +130,6 @@ def companies_in(conversation_id: str) -> frozenset[str]:
     return frozenset(found.groups()) if found else frozenset()
 
 
-def describe_owners(owners: Iterable[str]) -> str:
-    """Format owners for display, usually one."""
-    return ", ".join(sorted(owners))
-
-
 def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
     """Return a trail's owners: the tenant or organisation in its key, or the companies that its entries name.
 

@@ -152,7 +152,7 @@ _FIELDS = {
 _FALLBACKS = {"colleague": "a colleague"}
 # Actions that are failures themselves: their words already say so.
 _FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED, Action.ACCESS_DENIED)
-_TONES = {
+_TONES: dict[str, str] = {
     Action.AUTO_REPLY: "ai",
     Action.RP_REPLY: "ai",
     Action.HAND_OFF_HAND_BACK: "ai",
@@ -226,8 +226,7 @@ def tone(action: str, outcome: str) -> str:
         return "pending"
     if outcome in (Result.CONFLICT, Result.FAILED):
         return "bad"
-    known = _TONES.get(Action(action), "") if action in _PHRASES else ""
-    return known or ("human" if action.startswith(HAND_OFF_PREFIX) else "")
+    return _TONES.get(action) or ("human" if action.startswith(HAND_OFF_PREFIX) else "")
 
 
 def _unnamed(action: str) -> str:

@@ -95,7 +95,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         has_record=any(True for _ in records),
         action_type=redact(text_in(entry, "action_type")),
         actor=redact(text_in(entry, "actor")),
-        company=redact(company or scoping.describe_owners(owners or known.companies)),
+        company=redact(company or ", ".join(sorted(owners or known.companies))),
         names_company=bool(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
         previous_id=redact(previous_id),

@@ -156,7 +156,7 @@ def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review:
     return f"Action types: {words}."
 
 
-def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
+def describe_filters(form: ReviewForm, review: Review, *, opened: bool) -> tuple[str, ...]:
     """Return one line for each filter that is set, with days as the person chose them.
 
     `opened`: False omits what is sealed in the URL, for a page that anybody with the link can open.

@@ -178,7 +178,7 @@ class _ReviewWalk:
             self.place, self.last = self.place.after(*order), entry
             self.looked_at += 1
             if self._is_wanted(entry, owners):
-                entry.owner = scoping.describe_owners(owners)
+                entry.owner = ", ".join(sorted(owners))
                 found.append(entry)
         return found
 

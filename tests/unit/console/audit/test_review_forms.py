@@ -78,7 +78,7 @@ def test_any_type_can_be_looked_for_by_its_name(query):
     assert form["other"].value().replace(",", "") == "crm_sync Own.word:2"
     assert again == "action=route&action=crm_sync&action=Own.word%3A2"
     assert read(again)[1] == review
-    assert describe_filters(form, review) == ("Action types: route, crm_sync, Own.word:2",)
+    assert describe_filters(form, review, opened=True) == ("Action types: route, crm_sync, Own.word:2",)
 
 
 def test_types_typed_twice_or_offered_count_once():

@@ -51,6 +51,14 @@ class ReasonField(KeyField):
         super().__init__(label="Reason", most=400, required=required, help_text=help_text, error_messages=errors)
 
 
+class TickedField(forms.MultipleChoiceField):
+    """Ticked entries, accepted like typed ones: what is offered may have changed since the form was rendered."""
+
+    def valid_value(self, value: Any) -> bool:
+        """Return True: the form checks the entries."""
+        return True
+
+
 class FilterForm(forms.Form):
     """GET filters of a list; invalid ones are reported and ignored."""
 

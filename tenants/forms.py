@@ -1,13 +1,12 @@
 """Forms about tenants: identity, channel, companies, what to resolve, and the reason for a change of status."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
 from console.errors import Invalid
-from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
+from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
 from console.permissions import Staff
 from tenants.companies import OUT_OF_SCOPE
 from tenants.keys import (
@@ -137,17 +136,10 @@ class ResolveForm(forms.Form):
     type = forms.ChoiceField(required=False, choices=types_offered)
 
 
-class _AnyCompanyField(forms.MultipleChoiceField):
-    """Ticked companies. Accepts any id: the companies on offer may have changed since the form was shown."""
-
-    def valid_value(self, value: Any) -> bool:
-        return True
-
-
 class CompaniesForm(forms.Form):
     """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid."""
 
-    companies = _AnyCompanyField(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
+    companies = TickedField(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
         required=False,
         max_length=4_000,

@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from console import clock
 from console.errors import Invalid
-from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
+from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
 from console.permissions import ALL, Role, Scope, Staff, id_of
 from console.staff import directory
 from console.staff.account_record import scope_words
@@ -75,13 +75,6 @@ class DirectoryFilter(FilterForm):
         return AccountFilters(self.chosen("name"), self.chosen("role"), self.chosen("state"))
 
 
-class _AnyOfMany(forms.MultipleChoiceField):
-    """Ticked entries, validated like typed ones: the choices may have changed since the form was rendered."""
-
-    def valid_value(self, value: Any) -> bool:
-        return True
-
-
 class _Roles(forms.RadioSelect):
     option_template_name = "staff/_role_option.html"
 
@@ -110,7 +103,7 @@ class AccountForm(forms.Form):
         error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of these roles."},
     )
     everything = forms.BooleanField(required=False, label="All companies and tenants, including future ones")
-    companies = _AnyOfMany(required=False, label="Companies and tenants", widget=_Owners)
+    companies = TickedField(required=False, label="Companies and tenants", widget=_Owners)
     other = forms.CharField(
         required=False,
         max_length=120_000,

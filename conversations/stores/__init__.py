@@ -46,11 +46,6 @@ def register(adapter: Adapter) -> Callable[[], None]:
     return take_back
 
 
-def named(name: str) -> Adapter:
-    """Return the adapter with this name. Raises `KeyError`."""
-    return _adapters[name]
-
-
 # --- The search box: passes its input to the store's own look-ups ---------------------------------------------------
 
 
@@ -126,7 +121,7 @@ class StoreConverter:
     def to_python(self, value: str) -> Adapter:
         """Return the adapter of a store. Raises `ValueError` for an unknown name, so that other routes are tried."""
         try:
-            return named(value)
+            return _adapters[value]
         except KeyError:
             raise ValueError("no store of that name") from None
 

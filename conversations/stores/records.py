@@ -60,7 +60,6 @@ class Cell:
     tone: str = ""
     icon: str = ""
     mono: bool = False
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +104,13 @@ class MessageList:
     """A window of messages with the markers between them, oldest first.
 
     `earlier` and `later` are the values of `before` for the adjacent windows ("" for none): sealed cursors, or numbers
-    of messages. `earlier_text` and `later_text` are the labels of their links.
+    of messages. `earlier_text` is the label of the link to the earlier ones.
     """
 
     items: tuple[Message | Marker, ...] = ()
     earlier: str = ""
     later: str = ""
     earlier_text: str = "Show earlier messages"
-    later_text: str = "Later messages"
     empty: str = "No messages"
     empty_text: str = ""
 

@@ -1,15 +1,12 @@
 """The adapter of the chatbot's store: its lists and records by the parts of their addresses."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from console.audit.queries import trails_of
 from console.errors import ConsoleError, NotFound
 from console.forms import lookups_by_name
 from console.permissions import Permission, Staff
 from console.search.meanings import MeaningKind
 from console.trail.recording import CHAT_TRAIL, chat_trail
-from conversations.stores.adapter import Adapter, ListParameters, RecordActionHandler, StoreLookup, Subject
+from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.chats.ending import EndSession
 from conversations.stores.chats.images import image_page, load_image
 from conversations.stores.chats.keys import begun_at, check, is_usable, owner_of, session_place, short, user_link
@@ -33,20 +30,18 @@ class Chats(Adapter):
     `session` (its user's id and its own), `image`.
     """
 
-    name: ClassVar[str] = "chats"
-    title: ClassVar[str] = "Chats"
-    icon: ClassVar[str] = "chats"
-    about: ClassVar[str] = (
+    name = "chats"
+    title = "Chats"
+    icon = "chats"
+    about = (
         "People's sessions with the chatbot, found by phone number. Texts are kept for about 3 hours, times and "
         "images for good."
     )
-    tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
-    lookups: ClassVar[Mapping[str, type[StoreLookup]]] = lookups_by_name(
-        ByPhone, ChatsByUser, BySession, ByImage, ByPrompt
-    )
-    actions: ClassVar[Mapping[str, RecordActionHandler]] = {"end": EndSession()}
+    tables = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
+    lookups = lookups_by_name(ByPhone, ChatsByUser, BySession, ByImage, ByPrompt)
+    actions = {"end": EndSession()}
     unsearched = "not searched, because they belong to no company and your scope is limited."
-    found_by: ClassVar[Mapping[MeaningKind, tuple[tuple[str, str], ...]]] = {
+    found_by = {
         MeaningKind.PHONE: (("phone", "phone"),),
         MeaningKind.SESSION: (("session", "session_id"),),
         MeaningKind.DIGEST: (("user", "user_id"), ("image", "image_id")),

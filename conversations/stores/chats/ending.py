@@ -1,7 +1,6 @@
 """Ending a running session: set only `TimestampFinished`, if the session still runs as it was shown."""
 
 from functools import partial
-from typing import ClassVar
 
 from django import forms
 from django.http import QueryDict
@@ -31,7 +30,7 @@ EXPIRED = "This session has already expired."
 class EndSession(RecordActionHandler):
     """End a session before it expires."""
 
-    permission: ClassVar[Permission] = Permission.CHAT_END
+    permission = Permission.CHAT_END
 
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """See `RecordActionHandler.ask`. One GetItem."""

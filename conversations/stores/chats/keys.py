@@ -21,8 +21,6 @@ from console.templatetags.components import day, zone_of
 from console.trees import clean
 from conversations.stores.records import RecordLink, RecordPlace, list_place, record_place
 
-# The size limit of an id, so that it fits into a trail's key after a prefix.
-ID_BYTES = SORT_KEY_BYTES
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
 _DIGITS, _LETTERS = "0123456789.-+E", "abcdefghijkmpx"
 _AS_LETTERS, _AS_DIGITS = str.maketrans(_DIGITS, _LETTERS), str.maketrans(_LETTERS, _DIGITS)
@@ -80,7 +78,8 @@ def short_session(session_id: str) -> str:
 
 def is_usable(key: Any) -> bool:
     """Return whether a value can be the key of an item that the console opens."""
-    return isinstance(key, str) and fits(key, ID_BYTES)
+    # It must also fit into a trail's key, after a prefix.
+    return isinstance(key, str) and fits(key, SORT_KEY_BYTES)
 
 
 def reference_of(image_id: str) -> str:

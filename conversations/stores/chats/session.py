@@ -181,7 +181,6 @@ def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, ra
         items=with_breaks(messages_of(found, context), staff),
         earlier=sealed("before", ends[0], *binding) if ends and not found.is_from_start else "",
         later=sealed("after", ends[-1], *binding) if ends and not found.is_to_end else "",
-        empty="No messages",
         empty_text="Nothing was written in this session yet.",
     )
 

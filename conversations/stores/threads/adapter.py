@@ -9,7 +9,7 @@ from django import forms
 from console import clock
 from console.context import read_only_reason
 from console.errors import NotFound
-from console.forms import DaysForm, FilterForm
+from console.forms import DaysForm, FilterForm, lookups_by_name
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.search.meanings import MeaningKind
@@ -51,7 +51,7 @@ class Threads(Adapter):
     icon = "threads"
     about = "What people asked the assistant, its answers and sources, and their feedback."
     tables = (TABLE,)
-    lookups = {each.look: each for each in (ByOrganisation, ThreadsByUser, ByThread, ByMessage)}
+    lookups = lookups_by_name(ByOrganisation, ThreadsByUser, ByThread, ByMessage)
     actions = {FEEDBACK: GiveFeedback()}
     found_by = {MeaningKind.THREAD: (("thread", "key"),)}
 

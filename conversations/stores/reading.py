@@ -1,7 +1,5 @@
 """Reads of the stores of other writers: a failed one costs a notice, never the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar

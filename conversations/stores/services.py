@@ -102,7 +102,6 @@ def update_as_read(
             f"(attribute_not_exists(#{expiry}) OR NOT attribute_type(#{expiry}, :number) OR #{expiry} > :now)"
         )
         values |= {":number": {"S": "N"}, ":now": {"N": str(clock.to_epoch(clock.now()))}}
-    names = dict.fromkeys((*changes, *unchanged, *filter(None, [expiry])))
     try:
         call(
             "UpdateItem",
@@ -112,7 +111,7 @@ def update_as_read(
             + ", ".join(f"#{name} = :{name}" for name in kept)
             + (f" REMOVE {', '.join(removed)}" if removed else ""),
             ConditionExpression=" AND ".join(clauses),
-            ExpressionAttributeNames={f"#{name}": name for name in names},
+            ExpressionAttributeNames={f"#{name}": name for name in (*changes, *unchanged, expiry) if name},
             ExpressionAttributeValues=values,
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
             ReturnConsumedCapacity="TOTAL",

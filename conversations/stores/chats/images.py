@@ -56,11 +56,9 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
     flaws = (*flaws_of(image), *unknown_names(image))
     if isinstance(uri, str) and uri and not host_of(uri):
         flaws += ("ImageURI: no https address of a plain host, so that it cannot be shown",)
-    links = []
-    if isinstance(owner, str) and owner:
-        links.append(user_link(owner))
-    if isinstance(prompt, str) and queries.is_prompt(prompt):
-        links.append(RecordLink("Images of the same prompt", list_place("prompt", prompt)))
+    of_user = (user_link(owner),) if isinstance(owner, str) and owner else ()
+    can_find = isinstance(prompt, str) and queries.is_prompt(prompt)
+    of_prompt = (RecordLink("Images of the same prompt", list_place("prompt", prompt)),) if can_find else ()
     return RecordPage(
         title="Image",
         about="" if raw else "The prompt is redacted, and the image is not shown to your role.",
@@ -74,8 +72,8 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
         picture=picture_of(image, parameters.show) if raw else None,
         flaws=flaws,
         unknown=unknown_tree(image),
-        links=tuple(links),
-        crumbs=tuple(links[:1]) if links and links[0].label.startswith("User") else (),
+        links=(*of_user, *of_prompt),
+        crumbs=of_user,
     )
 
 

@@ -49,13 +49,12 @@ def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listin
         empty_text="Nothing was written on those days." if form.is_bound and form.has_changed() else "",
     )
     since, until = form.instants(zone_of(staff))
+    source = _source(user_id)
     if since or until:
         low = Decimal(clock.to_epoch(since)) if since else Decimal(0)
         # Up to but not including midnight.
         high = Decimal(repr((until - _TICK).timestamp())) if until else _LATEST
-        source = replace(_source(user_id), ranges=((low, high),))
-    else:
-        source = _source(user_id)
+        source = replace(source, ranges=((low, high),))
     return _listed(
         listing,
         source,

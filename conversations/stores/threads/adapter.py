@@ -1,7 +1,5 @@
 """The adapter of threads: its first page, lists of threads and of feedback, and the page of a thread."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django import forms

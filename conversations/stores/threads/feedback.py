@@ -1,7 +1,5 @@
 """Setting and clearing the feedback on an answer (schema thread-history, `verso` and `feedback`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, cast
 

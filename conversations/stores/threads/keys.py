@@ -1,10 +1,9 @@
 """Keys of threads and messages: `{org_id}[#{tenant_id}]#{user_id}#{thread_id}` (schema thread-history, PK / SK)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from console import clock
 from console.errors import BadReference, NotFound
@@ -64,13 +63,13 @@ class ThreadKey:
         return bool(named) and fits(self.partition) and fits(f"{THREAD}{self.thread_id}", SORT_KEY_BYTES)
 
     @classmethod
-    def of_partition(cls, partition: str) -> ThreadKey:
+    def of_partition(cls, partition: str) -> Self:
         """Return the thread whose messages are in a partition."""
         base, _, thread_id = partition.rpartition("#")
         return cls(base, thread_id)
 
     @classmethod
-    def of_metadata(cls, partition: str, sort_key: str, user_id: str = "") -> ThreadKey:
+    def of_metadata(cls, partition: str, sort_key: str, user_id: str = "") -> Self:
         """Return the thread of a metadata item, whose partition key may end with the thread's id."""
         thread_id = sort_key.removeprefix(THREAD)
         base = partition.removesuffix(f"#{thread_id}")

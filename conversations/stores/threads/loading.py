@@ -1,7 +1,5 @@
 """Loading a thread: its metadata under either key, and a window of its messages; and one message by its id."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

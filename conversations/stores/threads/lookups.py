@@ -1,7 +1,5 @@
 """Look-ups of threads by ids, or by a pasted partition key. POSTed, as any of it may be personal data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
@@ -11,7 +9,7 @@ from console.forms import KeyField
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters, StoreLookup
 from conversations.stores.records import RecordPlace, list_place, record_place
-from conversations.stores.threads.keys import THREAD, ThreadKey, anchor_of, check, key_of
+from conversations.stores.threads.keys import THREAD, ThreadKey, anchor_of, check, key_of, user_partition
 from conversations.stores.threads.loading import find_message, load
 from conversations.stores.threads.queries import of_user
 
@@ -102,9 +100,8 @@ class ThreadLookup(StoreLookup):
         if cleaned["key"]:
             found = ThreadKey.of_partition(cleaned["key"])
         else:
-            middle = [cleaned["tenant"]] if cleaned["tenant"] else []
-            thread_id = cleaned["thread"].removeprefix(THREAD)
-            found = ThreadKey("#".join((cleaned["organisation"], *middle, cleaned["user"])), thread_id)
+            base = user_partition(cleaned["organisation"], cleaned["tenant"], cleaned["user"])
+            found = ThreadKey(base, cleaned["thread"].removeprefix(THREAD))
         return key_of((found.base, found.thread_id), staff)
 
 

@@ -3,8 +3,6 @@
 Unreadable values are flagged and shown as stored; a bad message becomes a flagged message, never an error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -108,7 +106,7 @@ def feedback_of(item: ThreadMessage, *, raw: bool) -> tuple[Feedback | None, tup
 def origins_of(item: ThreadMessage, *, raw: bool) -> tuple[tuple[Origin, ...], tuple[str, ...]]:
     """Return the sources of an answer; links only to http(s) addresses with a host."""
     value = well_formed(item.plain("sources"))
-    if value in (None, "", [], {}):
+    if value in _NOTHING:
         return (), ()
     listed = value if isinstance(value, list) else [value]
     found = tuple(_origin(each, raw=raw) for each in listed[:SOURCES_SHOWN])
@@ -183,7 +181,7 @@ def _more(item: ThreadMessage, *, raw: bool) -> tuple[Node | None, str]:
 
 
 def _line(value: Any, *, raw: bool) -> str:
-    if value in (None, "", [], {}):
+    if value in _NOTHING:
         return ""
     text = _inline(value)[:200]
     return text if raw else redact(text)

@@ -1,7 +1,5 @@
 """From threads to rows and facts: tolerant of drift. Rows are always redacted, as listing a thread does not open it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

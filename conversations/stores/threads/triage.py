@@ -1,7 +1,5 @@
 """Feedback in an organisation's newest threads, most telling first. Bounded; notices say how much was read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -81,7 +81,7 @@ def announce_summaries(week: IsoWeek) -> Iterator[int]:
 
     Two Queries per company, plus those of the summary if a destination wants it. Raises the store's errors.
     """
-    at = week.after.begins_at(SUMMARY_AFTER)
+    at = clock.midnight(week.after.first, clock.zone_of("UTC")) + SUMMARY_AFTER
     for company in all_companies():
         if not any(each.wants(NotificationType.WEEKLY_SUMMARY, at) for each in destinations_of(company.company_id)):
             yield 0

@@ -47,7 +47,7 @@ class InsightPeriod:
         by_week = self.length <= MOST_BY_WEEK
         found, first = [], self.first
         while first <= self.last:
-            last = first + DAY * (6 - first.weekday()) if by_week else _month_end(first)
+            last = first + DAY * (6 - first.weekday()) if by_week else month_end(first)
             found.append(InsightPeriod(first, min(last, self.last)))
             first = last + DAY
         return found
@@ -185,5 +185,6 @@ def _total(steps: Sequence[StepNumbers]) -> Counts:
     return total
 
 
-def _month_end(day: date) -> date:
+def month_end(day: date) -> date:
+    """Return the last day of the month of a day."""
     return (day.replace(day=1) + DAY * 31).replace(day=1) - DAY

@@ -5,14 +5,13 @@ Made from the sums that the reports use; names no person.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from conversations.companies import Company
-from conversations.insight.budgets import MonthCost, month_costs
+from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import ANY, Outcome, Topic
-from conversations.insight.reading import InsightQuery, TopicNumbers, read_topics
+from conversations.insight.reading import DAY, InsightQuery, TopicNumbers, month_end, read_topics
 from conversations.insight.reports.base import ChartPanel, Figure, Numbers
 from conversations.insight.reports.causes import asked_for_people, failed_conversations
 from conversations.insight.reports.outcomes import EPISODE_MEANS, outcome_share, outcomes_by_day
@@ -102,11 +101,11 @@ def read_summary(company: Company, week: IsoWeek) -> WeeklySummary:
     numbers = read_topics(FactKind.CONVERSATIONS, query, TOPICS)
     feedback = read_topics(FactKind.THREADS, query, (Topic.FEEDBACK,))[Topic.FEEDBACK]
     usage = numbers[Topic.USAGE]
-    thursday = week.first + timedelta(days=3)
-    next_month = (thursday.replace(day=1) + timedelta(days=32)).replace(day=1)
-    budget = month_costs({company.company_id: company.name}, min(week.period.last, next_month - timedelta(days=1)))
+    # Most days of a week are in the month of its Thursday.
+    until = min(week.period.last, month_end(week.first + 3 * DAY))
+    budget = month_costs({company.company_id: company.name}, until)
     spent, unpriced = cost_of(usage)
-    cost = Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage, query), is_compared=True)
+    cost = Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage), is_compared=True)
     return WeeklySummary(
         company,
         week,
@@ -256,7 +255,7 @@ def unpriced_sentence(tokens: int) -> str:
 def budget_data(cost: MonthCost) -> dict[str, Any]:
     """Return a month's budget and what is spent of it, as JSON values in US dollars."""
     return {
-        "month": f"{cost.first:%Y-%m}",
+        "month": month_of(cost.first),
         "budget_usd": float(round(cost.amount, 2)),
         "spent_usd": float(round(cost.spent, 2)),
         "tokens_without_price": cost.unpriced,

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 from conversations.insight.reading import InsightPeriod
 
@@ -62,7 +62,3 @@ class IsoWeek:
         begins = f"{first.day}" + ("" if first.month == last.month else f" {first:%B}")
         begins += "" if first.year == last.year else f" {first.year}"
         return f"{begins} to {last.day} {last:%B} {last.year}"
-
-    def begins_at(self, span: timedelta = timedelta(0)) -> datetime:
-        """Return when it begins, plus `span`."""
-        return datetime.combine(self.first, datetime.min.time(), UTC) + span

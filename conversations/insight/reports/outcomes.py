@@ -7,7 +7,7 @@ from console import clock
 from conversations.insight.measures import Outcome, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
-from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
+from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets, left_out
 from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 
 # How long a customer may come back before an outcome is final.
@@ -47,7 +47,7 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
             "Half of the customers who asked for a person had an answer from one within this time.",
             Topic.OUTCOMES,
         ),
-        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
+        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(outcomes), query.compare),
     )
     return Report(figures, (outcomes_by_day(outcomes),), _notes(outcomes, query))
 
@@ -95,6 +95,4 @@ def _notes(numbers: TopicNumbers, query: InsightQuery) -> tuple[str, ...]:
         were, they = ("conversation", "its") if still == 1 else ("conversations", "their")
         what = "outcome" if still == 1 else "outcomes"
         notes.append(f"{still:,} {were} began or had a message in the last 7 days, so {they} {what} may still change.")
-    if query.left_out:
-        notes.append(f"{query.left_out} more companies are not counted here. Choose one to see it.")
-    return tuple(notes)
+    return (*notes, *left_out(query))

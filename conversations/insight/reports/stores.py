@@ -30,7 +30,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
             "Answers that name their sources, as a share of all answers.",
             NumberLink(Topic.FEEDBACK, ("sources", "with")),
         ),
-        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+        Figure("Token cost", spent, "money", COST_MEANS, None, cost_before(usage), query.compare),
     )
     thumbs = [Series("Thumbs up", ("feedback", "up")), Series("Thumbs down", ("feedback", "down"))]
     panels = (

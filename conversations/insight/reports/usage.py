@@ -44,14 +44,17 @@ class TokenCost:
 
 def cost_of(usage: TopicNumbers) -> tuple[Decimal, int]:
     """Return the cost of a period's tokens, and the number of tokens without a known price."""
-    return _summed(cost for step in usage.steps for cost in costs_of_step(step))
+    return _summed(costs_in_steps(usage.steps))
 
 
-def cost_before(usage: TopicNumbers, query: InsightQuery) -> Decimal | None:
+def cost_before(usage: TopicNumbers) -> Decimal | None:
     """Return the cost of the tokens of the period before; None if it is not compared."""
-    if usage.earlier is None:
-        return None
-    return _summed(cost for step in usage.earlier for cost in costs_of_step(step))[0]
+    return None if usage.earlier is None else _summed(costs_in_steps(usage.earlier))[0]
+
+
+def costs_in_steps(steps: Iterable[StepNumbers]) -> list[TokenCost]:
+    """Return the costs of the tokens of some steps."""
+    return [each for step in steps for each in _costs_of(step, settings.INSIGHT_PRICES)]
 
 
 def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
@@ -60,11 +63,6 @@ def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
         total += each.spent
         unpriced += each.unpriced
     return total, unpriced
-
-
-def costs_of_step(step: StepNumbers) -> Sequence[TokenCost]:
-    """Return the costs of a step's tokens."""
-    return _costs_of(step, settings.INSIGHT_PRICES)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -94,13 +92,12 @@ def costs_in(day: date, counts: Mapping[Measure, int]) -> list[TokenCost]:
 def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
     """Return the report on what tokens cost: by day, model and project."""
     usage = numbers[Topic.USAGE]
-    costs = [costs_of_step(step) for step in usage.steps]
-    priced = [each for some in costs for each in some]
+    priced = costs_in_steps(usage.steps)
     spent, unpriced = _summed(priced)
     episodes, answers = usage.amount("episodes"), usage.amount("answers", ANY, ANY)
     tokens = sum(usage.amount(kind, ANY, ANY) for kind in ("prompt", "completion", "unpriced"))
     figures = (
-        Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+        Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage), query.compare),
         Figure(
             "Cost per conversation",
             spent / episodes if episodes else None,
@@ -123,7 +120,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
         ),
     )
     panels = (
-        _cost_in_time(usage, costs),
+        _cost_in_time(usage),
         _cost_by("models", "Cost by model", "Model", 1, priced),
         _cost_by("projects", "Cost by project", "Project", 2, priced),
     )
@@ -132,14 +129,12 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
 
 def cost_by_model(usage: TopicNumbers) -> ChartPanel:
     """Return a chart of the cost of tokens by model."""
-    priced = [each for step in usage.steps for each in costs_of_step(step)]
-    return _cost_by("models", "Cost by model", "Model", 1, priced)
+    return _cost_by("models", "Cost by model", "Model", 1, costs_in_steps(usage.steps))
 
 
-def _cost_in_time(usage: TopicNumbers, costs: Sequence[Sequence[TokenCost]]) -> ChartPanel:
+def _cost_in_time(usage: TopicNumbers) -> ChartPanel:
     rows = [
-        ChartRow(step.period.label, (_summed(some)[0],), step.period.short)
-        for step, some in zip(usage.steps, costs, strict=True)
+        ChartRow(each.period.label, (_summed(costs_in_steps([each]))[0],), each.period.short) for each in usage.steps
     ]
     columns = (ChartColumn("Cost"),)
     chart = Chart("cost", "Cost over time", "bars", "money", columns, tuple(rows), category=step_name(usage))

@@ -102,7 +102,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
             [Series("Failed", failed)],
         ),
         *(
-            by_part(chart_id, caption, means, category, found, Topic.FAILURES, measure, 1, 1)
+            by_part(chart_id, caption, means, category, found, Topic.FAILURES, measure)
             for chart_id, caption, means, category, measure in (
                 ("causes", "Causes", "The status with which it failed.", "Status", "cause"),
                 (

@@ -1,7 +1,5 @@
 """Parts of reports: figures and charts of a topic's numbers. `means` is the definition that follows a name."""
 
-from collections.abc import Mapping, Sequence
-
 from console.charts import Chart, ChartColumn, ChartRow, Number
 from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
@@ -52,28 +50,6 @@ def rounded(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds)
 
 
-def with_before(numbers: TopicNumbers, count: Number, pattern: tuple[str, ...]) -> tuple[Number | None, ...]:
-    """Return the numbers of a row: its count and, when comparing, the count of the period before."""
-    return (count,) if numbers.before is None else (count, numbers.amount_before(*pattern))
-
-
-def bars(
-    chart_id: str,
-    caption: str,
-    means: str,
-    category: str,
-    rows: Sequence[ChartRow],
-    links: Mapping[tuple[int, int], NumberLink],
-    numbers: TopicNumbers,
-    what: str = "Conversations",
-) -> ChartPanel:
-    """Return bars by category; `what` names the things that are counted."""
-    columns: tuple[ChartColumn, ...] = (ChartColumn(what),)
-    if numbers.before is not None:
-        columns += (ChartColumn("Period before", is_compare=True),)
-    return ChartPanel(Chart(chart_id, caption, "bars", "count", columns, tuple(rows), category=category), means, links)
-
-
 def by_part(
     chart_id: str,
     caption: str,
@@ -82,20 +58,28 @@ def by_part(
     numbers: TopicNumbers,
     topic: Topic,
     measure: str,
-    position: int,
-    length: int,
+    *,
+    position: int = 1,
+    length: int = 1,
     what: str = "Conversations",
 ) -> ChartPanel:
-    """Return bars of a measure by one of its parts, most frequent first; the rows beyond `MOST_ROWS` are added up."""
+    """Return bars of a measure by one of its parts, most frequent first; the rows beyond `MOST_ROWS` are added up.
+
+    The part is the one at `position` of `length`; `what` names the things that are counted.
+    """
     counts = numbers.parts(measure, position)
     names = sorted((part[0] for part in counts), key=lambda name: (-counts[(name,)], name))
     of = [(measure, *(name if each == position else ANY for each in range(1, length + 1))) for name in names]
-    values = [with_before(numbers, counts[(name,)], pattern) for name, pattern in zip(names, of, strict=True)]
+    values: list[tuple[Number | None, ...]] = [(counts[(name,)],) for name in names]
+    columns: tuple[ChartColumn, ...] = (ChartColumn(what),)
+    if numbers.before is not None:
+        values = [(*each, numbers.amount_before(*pattern)) for each, pattern in zip(values, of, strict=True)]
+        columns += (ChartColumn("Period before", is_compare=True),)
     rows = [ChartRow(name, each) for name, each in zip(names[:MOST_ROWS], values, strict=False)]
     links = {(number, 0): NumberLink(topic, pattern) for number, pattern in enumerate(of[:MOST_ROWS])}
     if rest := values[MOST_ROWS:]:
         rows.append(ChartRow(f"{len(rest)} more", tuple(sum(filter(None, each)) for each in zip(*rest, strict=True))))
-    return bars(chart_id, caption, means, category, rows, links, numbers, what)
+    return ChartPanel(Chart(chart_id, caption, "bars", "count", columns, tuple(rows), category=category), means, links)
 
 
 def left_out(query: InsightQuery) -> tuple[str, ...]:

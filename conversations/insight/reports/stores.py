@@ -51,9 +51,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
             usage,
             Topic.USAGE,
             "stop",
-            1,
-            1,
-            "Answers",
+            what="Answers",
         ),
         cost_by_model(usage),
     )
@@ -129,9 +127,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
             found,
             Topic.OUTCOMES,
             "ended",
-            1,
-            1,
-            "Sessions",
+            what="Sessions",
         ),
     )
     return Report(figures, panels)
@@ -185,9 +181,8 @@ def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: Topic
             actions,
             Topic.ACTIONS,
             "done",
-            1,
-            2,
-            "Actions",
+            length=2,
+            what="Actions",
         ),
         by_part(
             "failed-by-cause",
@@ -197,9 +192,9 @@ def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: Topic
             actions,
             Topic.ACTIONS,
             "failed",
-            2,
-            2,
-            "Actions",
+            position=2,
+            length=2,
+            what="Actions",
         ),
         by_part(
             "intents",
@@ -209,9 +204,7 @@ def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: Topic
             events,
             Topic.EVENTS,
             "intent",
-            1,
-            1,
-            "Events",
+            what="Events",
         ),
         by_part(
             "flows",
@@ -221,9 +214,7 @@ def _middleware_panels(actions: TopicNumbers, events: TopicNumbers, flows: Topic
             flows,
             Topic.FLOWS,
             "stalled",
-            1,
-            1,
-            "Flows",
+            what="Flows",
         ),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from conversations.insight.facts import FactDay, FactKind, InsightFact, facts_of
-from conversations.insight.measures import TOPICS, Measure, Topic, amount_of
+from conversations.insight.measures import Measure, Topic, amount_of, counts_of
 from conversations.insight.sums import Slice, read_sums
 
 ROWS, READS = 50, 6
@@ -37,7 +37,7 @@ class NumberSource:
 
     def has(self, fact: InsightFact) -> bool:
         """Return whether a fact contributes to the number."""
-        return self.where.holds(fact.data) and self.amount(TOPICS[self.kind][self.topic].of(fact.data)) > 0
+        return self.where.holds(fact.data) and self.amount(counts_of(self.kind, self.topic, fact.data)) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ def read_drill_down(source: NumberSource, after: tuple[str, str] | None = None, 
     One Query for the sums and at most `READS` for facts. Raises the store's errors.
     """
     sums = read_sums(source.kind, source.owner, source.topic, source.where, source.first, source.last)
-    amounts = {each.day: source.amount(each.counts) for each in sums if each.day is not None}
+    amounts = {each.day: source.amount(each.counts) for each in sums}
+    total = sum(amounts.values())
     days = sorted((day for day, amount in amounts.items() if amount), reverse=True)
     found: list[InsightFact] = []
     reads = 0
@@ -74,8 +75,8 @@ def read_drill_down(source: NumberSource, after: tuple[str, str] | None = None, 
             found += matching
             if len(found) > rows:
                 last = found[rows - 1]
-                return FactPage(sum(amounts.values()), tuple(found[:rows]), (last.day.day, last.id))
+                return FactPage(total, tuple(found[:rows]), (last.day.day, last.id))
             if reads >= READS and (facts or day != days[-1]):
                 place = (name, facts[-1].id if facts else END)
-                return FactPage(sum(amounts.values()), tuple(found), place, day)
-    return FactPage(sum(amounts.values()), tuple(found))
+                return FactPage(total, tuple(found), place, day)
+    return FactPage(total, tuple(found))

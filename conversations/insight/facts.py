@@ -23,7 +23,7 @@ from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
 from conversations.handoff.stored import Raw
 
-# The day of facts without a readable time. No period includes it; pages show how many there are.
+# The day of facts without a readable time. No period includes it.
 UNDATED = "undated"
 # A mark allows facts to change for this long; one that is still valid for a while is not written again.
 MARKED_FOR, MARK_AGAIN = timedelta(minutes=2), timedelta(minutes=1)

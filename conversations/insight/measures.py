@@ -7,13 +7,13 @@ so the two can never differ. Measures that a page shows together form a *topic*,
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from conversations.insight import measures_of_stores as of_stores
 from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind
+from conversations.insight.measures_of_stores import Counted
 from conversations.insight.words import UNKNOWN
 
 Measure = tuple[str, ...]
@@ -95,26 +95,7 @@ def outcome_of(data: Mapping[str, Any]) -> Outcome:
     return Outcome.AI if data.get("ai") else Outcome.UNANSWERED
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredTopic:
-    """A topic of one kind of facts: what a fact adds to its measures."""
-
-    kind: FactKind
-    topic: Topic
-    counts: Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]
-
-    def of(self, data: Mapping[str, Any]) -> Counts:
-        """Return what a fact adds. Never raises: of a fact of another version, count what can be read."""
-        counts: Counts = Counter()
-        try:
-            for measure, amount in self.counts(data):
-                counts[measure] += amount
-        except (AttributeError, KeyError, TypeError, ValueError):
-            counts[("unreadable",)] += 1
-        return +counts
-
-
-def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _outcomes(data: Mapping[str, Any]) -> Counted:
     yield ("episodes",), 1
     yield ("outcome", outcome_of(data)), 1
     yield ("active", str(data.get("active") or "")[:10]), 1
@@ -130,7 +111,7 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
         yield (kind, data.get("model", UNKNOWN), ""), count
 
 
-def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _waits(data: Mapping[str, Any]) -> Counted:
     if data.get("first"):
         yield ("first", str(bucket_of(data["first"] - 1))), 1
     for bucket, count in data.get("ms", {}).items():
@@ -145,7 +126,7 @@ def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
         yield ("missed",), data["missed"]
 
 
-def _hand_offs(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _hand_offs(data: Mapping[str, Any]) -> Counted:
     if data.get("customer") or _had_people(data):
         yield ("wrote",), 1
     if _had_people(data):
@@ -159,7 +140,7 @@ def _hand_offs(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
         yield ("over",), 1
 
 
-def _failures(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _failures(data: Mapping[str, Any]) -> Counted:
     version = data.get("processor", UNKNOWN)
     yield ("episodes", version), 1
     if data.get("failed"):
@@ -169,7 +150,7 @@ def _failures(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
         yield ("hour", f"{data.get('hour', 1) - 1:02}"), 1
 
 
-def _usage(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _usage(data: Mapping[str, Any]) -> Counted:
     model, project = data.get("model", UNKNOWN), data.get("project", "")
     yield ("episodes",), 1
     if data.get("ai"):
@@ -190,7 +171,7 @@ def _tokens(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
         yield "unpriced", rest
 
 
-def _people(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+def _people(data: Mapping[str, Any]) -> Counted:
     for agent, counts in data.get("agents", {}).items():
         for what, count in zip(("taken", "answered", "handed back"), counts, strict=True):
             if count:
@@ -201,7 +182,8 @@ def _had_people(data: Mapping[str, Any]) -> bool:
     return bool(data.get("asked") or data.get("over"))
 
 
-_COUNTED: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]]] = {
+# By kind of facts and topic: what a fact adds to the measures of the topic.
+TOPICS: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Counted]]] = {
     FactKind.CONVERSATIONS: {
         Topic.OUTCOMES: _outcomes,
         Topic.WAITS: _waits,
@@ -219,7 +201,14 @@ _COUNTED: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Iterator[tupl
     },
     FactKind.TENANTS: {Topic.USAGE: of_stores.tenant_usage},
 }
-TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
-    kind: {topic: MeasuredTopic(kind, topic, counts) for topic, counts in topics.items()}
-    for kind, topics in _COUNTED.items()
-}
+
+
+def counts_of(kind: FactKind, topic: Topic, data: Mapping[str, Any]) -> Counts:
+    """Return what a fact adds to a topic. Never raises: of a fact of another version, count what can be read."""
+    counts: Counts = Counter()
+    try:
+        for measure, amount in TOPICS[kind][topic](data):
+            counts[measure] += amount
+    except (AttributeError, KeyError, TypeError, ValueError):
+        counts[("unreadable",)] += 1
+    return +counts

@@ -160,8 +160,7 @@ def read_topics(kind: FactKind, query: InsightQuery, topics: Sequence[Topic]) ->
 def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
     days: dict[date, tuple[str | bytes, ...]] = defaultdict(tuple)
     for each in sums:
-        if each.day is not None:
-            days[each.day] += (each.packed,)
+        days[each.day] += (each.packed,)
     latest = max(days, default=None)
     times = [at for each in sums if each.day == latest and (at := each.at) is not None]
     earlier = _in_steps(query.period.before, days) if query.compare else None

@@ -16,7 +16,7 @@ from console.errors import Throttled
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
 from conversations.insight.facts import FactDay, changed_days, clear_changed_mark, escaped, expiry, facts_of
-from conversations.insight.measures import TOPICS, Counts, Topic
+from conversations.insight.measures import TOPICS, Counts, Topic, counts_of
 from conversations.insight.sums import Slice, write_sums
 
 # A day is summed up again after this time, or after this multiple of the time that it took, if longer.
@@ -60,9 +60,9 @@ def _added_up(day: FactDay) -> tuple[dict[tuple[Topic, Slice], Counts], int]:
     for facts in facts_of(day, consistent=True):
         for fact in facts:
             number += 1
-            slices = tuple(dict.fromkeys(Slice.all_of(fact.data)))
-            for topic, measured in TOPICS[day.kind].items():
-                if counts := measured.of(fact.data):
+            slices = Slice.all_of(fact.data)
+            for topic in TOPICS[day.kind]:
+                if counts := counts_of(day.kind, topic, fact.data):
                     for where in slices:
                         sums[topic, where].update(counts)
     return sums, number

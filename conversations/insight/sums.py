@@ -8,7 +8,7 @@ import base64
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from console import clock
 from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
-from conversations.insight.facts import UNDATED, FactDay, FactKind, escaped, expiry, query_pages
+from conversations.insight.facts import FactDay, FactKind, escaped, expiry, query_pages
 from conversations.insight.measures import Counts, Measure, Topic
 
 # Stands for "all" in a key: escaped ids never contain it.
@@ -52,17 +52,17 @@ class Slice:
         return self.project in (None, data.get("project", "")) and self.channel in (None, data.get("channel", ""))
 
     @classmethod
-    def all_of(cls, data: Mapping[str, Any]) -> "Iterable[Slice]":
+    def all_of(cls, data: Mapping[str, Any]) -> "set[Slice]":
         """Return every slice that a fact belongs to."""
         project, channel = str(data.get("project", "")), str(data.get("channel", ""))
-        return cls(), cls(project), cls(None, channel), cls(project, channel)
+        return {cls(), cls(project), cls(None, channel), cls(project, channel)}
 
 
 @dataclass(frozen=True, slots=True)
 class DaySums:
-    """The sums of one day, packed; `written` is when it was summed up. `day` is None for facts without a time."""
+    """The sums of one day, packed; `written` is when it was summed up."""
 
-    day: date | None
+    day: date
     packed: str | bytes
     written: str
 
@@ -79,18 +79,11 @@ class DaySums:
 
 def read_sums(kind: FactKind, owner: str, topic: Topic, where: Slice, first: date, last: date) -> list[DaySums]:
     """Read a period, both days included, oldest first. One Query per 1 MB. Raises the store's errors."""
-    return _read(kind, owner, topic, where, first.isoformat(), last.isoformat())
-
-
-def read_undated(kind: FactKind, owner: str, topic: Topic, where: Slice) -> list[DaySums]:
-    """Read the sums of facts without a time. Raises the store's errors."""
-    return _read(kind, owner, topic, where, UNDATED, UNDATED)
-
-
-def _read(kind: FactKind, owner: str, topic: Topic, where: Slice, first: str, last: str) -> list[DaySums]:
-    bounds = "sk BETWEEN :first AND :last", {":first": {"S": first}, ":last": {"S": last}}
+    days = {":first": {"S": first.isoformat()}, ":last": {"S": last.isoformat()}}
     found: list[DaySums] = []
-    for items in query_pages(_partition(kind, owner, topic, where), *bounds, ReturnConsumedCapacity="TOTAL"):
+    for items in query_pages(
+        _partition(kind, owner, topic, where), "sk BETWEEN :first AND :last", days, ReturnConsumedCapacity="TOTAL"
+    ):
         now = clock.now()
         found += [_sums_in(each) for each in items if not clock.is_expired(each["expires_at"]["N"], now)]
     return found
@@ -171,5 +164,4 @@ def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
 
 
 def _sums_in(item: dict[str, Any]) -> DaySums:
-    day = item["sk"]["S"]
-    return DaySums(None if day == UNDATED else date.fromisoformat(day), item["counts"]["B"], item["at"]["S"])
+    return DaySums(date.fromisoformat(item["sk"]["S"]), item["counts"]["B"], item["at"]["S"])

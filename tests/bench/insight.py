@@ -66,7 +66,7 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> None:
     from console.schema.definition import create_table_request
     from console.schema.tables import TABLES
     from conversations.insight.facts import FactDay, FactKind
-    from conversations.insight.measures import TOPICS
+    from conversations.insight.measures import TOPICS, counts_of
     from conversations.insight.sums import Slice, write_sums
     from demo.dynamodb_local import plain_client
 
@@ -81,8 +81,8 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> None:
             day = FactDay(FactKind.CONVERSATIONS, company_of(size), (today - timedelta(days=number)).isoformat())
             sums: dict[Any, Counter[tuple[str, ...]]] = {topic: Counter() for topic in TOPICS[day.kind]}
             for data in facts(size // DAYS, day.day, chance):
-                for topic, measured in TOPICS[day.kind].items():
-                    sums[topic].update(measured.of(data))
+                for topic, counts in sums.items():
+                    counts.update(counts_of(day.kind, topic, data))
             for topic, counts in sums.items():
                 write_sums(day, topic, Slice(), counts, 1, clock.now())
         print(f"{size:,} facts summed up in {time.perf_counter() - started:.0f} s", file=sys.stderr)

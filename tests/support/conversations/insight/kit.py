@@ -2,15 +2,14 @@
 
 import json
 from collections import Counter
-from datetime import date
 from typing import Any
 
 from conversations.insight import facts
 from conversations.insight.facts import FactDay, FactKind, changed_days
-from conversations.insight.measures import TOPICS, Counts, Topic
+from conversations.insight.measures import TOPICS, Counts, Topic, counts_of
 from conversations.insight.places import owners_of
 from conversations.insight.rolling import roll
-from conversations.insight.sums import Slice, read_sums, read_undated
+from conversations.insight.sums import Slice, sum_packed
 from conversations.insight.walking import walk_all
 from tests.dynamodb import Store
 
@@ -39,13 +38,12 @@ def sums(kind: FactKind, topic: Topic, owner: str | None = None, where: Slice = 
         roll(changed.day)
     total: Counts = Counter()
     for each in owners_of(kind) if owner is None else [owner]:
-        days = read_sums(kind, each, topic, where, date.min, date.max) + read_undated(kind, each, topic, where)
-        for day in days:
-            total += day.counts
+        for items in facts.query_pages(f"SUMS#{kind}#{facts.escaped(each)}#{topic}#{where.key}"):
+            total += sum_packed(tuple(item["counts"]["B"] for item in items))
     return total
 
 
 def counted(store: Store, kind: FactKind) -> dict[Topic, Counts]:
     """What the stored facts of a kind add up to, by topic, without sums."""
     every = stored_facts(store, kind).values()
-    return {topic: sum((each.of(data) for data in every), Counter()) for topic, each in TOPICS[kind].items()}
+    return {topic: sum((counts_of(kind, topic, data) for data in every), Counter()) for topic in TOPICS[kind]}

@@ -13,7 +13,7 @@ from conversations.insight.conversation_facts import facts_of_item
 from conversations.insight.episodes import episodes_of
 from conversations.insight.facts import serialize_fact
 from conversations.insight.hand_offs import periods_of
-from conversations.insight.measures import TOPICS, Outcome, Topic, outcome_of
+from conversations.insight.measures import TOPICS, Outcome, Topic, counts_of, outcome_of
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail, after, item, said, storable
 from tests.unit.conversations.insight.test_episodes import ATTRIBUTES
 from tests.unit.conversations.test_messages import JSON_LIKE
@@ -124,9 +124,9 @@ def test_any_item_whatever_gives_facts_that_every_topic_can_count(attributes, ha
     assert len(made) == len(found.episodes)
     for fact in made:
         assert serialize_fact(fact.data)
-        for topic in TOPICS[fact.day.kind].values():
-            assert ("unreadable",) not in topic.of(fact.data)
-    counted = [TOPICS[each.day.kind][Topic.OUTCOMES].of(each.data) for each in made]
+        for topic in TOPICS[fact.day.kind]:
+            assert ("unreadable",) not in counts_of(fact.day.kind, topic, fact.data)
+    counted = [counts_of(each.day.kind, Topic.OUTCOMES, each.data) for each in made]
     assert all(each[("episodes",)] == 1 for each in counted)
     assert sum(sum(n for measure, n in each.items() if measure[0] == "outcome") for each in counted) == len(made)
 

@@ -12,7 +12,7 @@ from console.trail.models import AuditEntry, ConversationState, IdempotencyRecor
 from conversations.insight import middleware_events, of_middleware, subjects, tenant_facts, thread_facts
 from conversations.insight.chat_facts import SessionSubject, chats_in, sessions_in
 from conversations.insight.facts import UNDATED, FactDay, FactKind, expiry, serialize_fact
-from conversations.insight.measures import TOPICS
+from conversations.insight.measures import TOPICS, Topic, counts_of
 from conversations.insight.middleware_events import EventsSubject, events_in
 from conversations.insight.middleware_facts import TrailSubject, trails_in
 from conversations.insight.middleware_flows import FlowSubject, flows_in
@@ -75,8 +75,8 @@ def check(kind: FactKind, facts: list[Any]) -> None:
     for fact in facts:
         assert json.loads(serialize_fact(fact.data)) == fact.data
         assert expiry(fact.day)
-        for topic in TOPICS[kind].values():
-            counts = topic.of(fact.data)
+        for topic in TOPICS[kind]:
+            counts = counts_of(kind, topic, fact.data)
             assert ("unreadable",) not in counts
             for measure, count in counts.items():
                 assert all(isinstance(part, str) and "\x1f" not in part for part in measure)
@@ -112,7 +112,7 @@ def test_threads(items):
     check(FactKind.THREADS, [fact])
     (again,) = subject.facts({place(FactKind.THREADS): fact.data})
     assert again == fact
-    counts = TOPICS[FactKind.THREADS]["usage"].of(fact.data)
+    counts = counts_of(FactKind.THREADS, Topic.USAGE, fact.data)
     assert sum(counts[("messages", role)] for role in ("user", "assistant", "other")) == len(items)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conversations.insight import behind
 from conversations.insight.behind import NumberSource, read_drill_down
 from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFact, facts_of, write_fact
-from conversations.insight.measures import ANY, TOPICS, Topic
+from conversations.insight.measures import ANY, TOPICS, Topic, counts_of
 from conversations.insight.rolling import roll
 from conversations.insight.sums import Slice
 
@@ -55,14 +55,14 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
         assert write_fact(fact, StoredFact())
     for day in {fact.day.day for fact in facts}:
         roll(FactDay(KIND, OWNER, day))
-    measures = sorted({measure for fact in facts for measure in TOPICS[KIND][topic].of(fact.data)}) or [("none",)]
+    measures = sorted({measure for fact in facts for measure in counts_of(KIND, topic, fact.data)}) or [("none",)]
     measure = data.draw(st.sampled_from(measures))
     pattern = tuple(ANY if data.draw(st.booleans()) else part for part in measure)
     first, last = sorted((data.draw(DAYS), data.draw(DAYS)))
     amounts = {
         (fact.day.day, fact.id): sum(
             count
-            for found, count in TOPICS[KIND][topic].of(fact.data).items()
+            for found, count in counts_of(KIND, topic, fact.data).items()
             if len(found) == len(pattern) and all(one in ("*", two) for one, two in zip(pattern, found, strict=True))
         )
         for fact in facts

@@ -21,12 +21,12 @@ from typing import Any, Self
 
 from console import clock
 from console.errors import TableMissing
-from console.store.models import query
+from conversations.handoff.stored import Raw
 from conversations.insight.episodes import model_in
-from conversations.insight.facts import FactDay, FactKind, InsightFact
+from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
-from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, fact_data
+from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, latest_items
 from conversations.insight.words import OTHER, UNKNOWN
 from conversations.messages import whole_number
 from conversations.records import Speaker
@@ -42,11 +42,7 @@ RUNNING, FORCED, EXPIRED = "running", "forced", "expired"
 EVENTS_READ = ("SessionId", "TimestampCreated", "UserId", "ChatAgent", "ImageId")
 # No session lives longer (they last about 3 hours), whether or not its item was seen.
 OVER_AFTER = timedelta(days=1)
-# A page of events is 1 MB; only the latest events of longer sessions are counted.
-PAGES = 20
 _AGENTS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
-
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
@@ -80,7 +76,8 @@ class SessionSubject(FactSubject):
         with suppress(TableMissing):
             item = queries.stored_session(self.user_id, self.session_id) if self.user_id else None
         with suppress(TableMissing):
-            events = _events_of(self.session_id)
+            found = latest_items(ChatEvent, self.session_id, limit=5000, attributes=EVENTS_READ)
+            events = [ChatEvent.from_raw_data(each) for each in found]
         if item is None and not events:
             return None
         return replace(self, item=item, events=tuple(events))
@@ -95,13 +92,13 @@ class SessionSubject(FactSubject):
         """Return the session's one fact."""
         ((day, fact_id), stored), *_ = known.items()
         before = stored or {}
-        quota = _quota(self.item)
+        quota = None if self.item is None else whole_number(self.item.plain("MessagesQuota"))
         quota = before.get("quota", 0) if quota is None else max(quota + 1, before.get("quota", 0))
         begun, last = self.begun, max(self._times, default=None)
         model = model_in(config_of(self.item)[0]) if self.item is not None else UNKNOWN
         data = fact_data(
             how=self._how(before),
-            **Counter(_AGENTS.get(_speaker(each), OTHER) for each in self.events),
+            **Counter(_AGENTS.get(speaker_of(each.plain("ChatAgent"), "ChatAgent")[0], OTHER) for each in self.events),
             images=sum(bool(image_id_of(each)) for each in self.events),
             quota=quota,
             model=before.get("model") if model == UNKNOWN else model,
@@ -161,30 +158,3 @@ def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
         over = is_over(begun_at(session_id), clock.now())
         state = hash((repr([each.raw for each in events]), over))
         yield SessionSubject(user_id, session_id, name=("chat", session_id, first), state=state)
-
-
-def _events_of(session_id: str) -> list[ChatEvent]:
-    found: list[ChatEvent] = []
-    start = None
-    for _ in range(PAGES):
-        items, start = query(
-            ChatEvent,
-            session_id,
-            limit=5000,
-            forward=False,
-            start=start,
-            attributes=EVENTS_READ,
-            consistent=True,
-        )
-        found += [ChatEvent.from_raw_data(each) for each in items]
-        if not start:
-            break
-    return found
-
-
-def _quota(item: Session | None) -> int | None:
-    return None if item is None else whole_number(item.plain("MessagesQuota"))
-
-
-def _speaker(event: ChatEvent) -> Speaker:
-    return speaker_of(event.plain("ChatAgent"), "ChatAgent")[0]

@@ -29,7 +29,7 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.stored import Raw, reason_in, text_in
 from conversations.insight.episodes import Episode, ItemEpisodes
-from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of, escaped
+from conversations.insight.facts import FactDay, FactKind, InsightFact, day_of, escaped, fact_data
 from conversations.insight.hand_offs import HandOffPeriod
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.words import UNKNOWN, code_of, confidence_band, is_identifier, reason_kind
@@ -89,8 +89,7 @@ def facts_of_item(
             data |= _of_now(found, known, answers=data.get("ai", 0))
         if number == 0:
             data |= {"later": [[each.day, id_] for each, id_ in places[1:]], "expires": expires_in(stored)}
-        kept = {name: value for name, value in data.items() if value not in (None, "", 0, [], {}, False)}
-        facts.append(InsightFact(day, fact_id, {"v": VERSION} | kept))
+        facts.append(InsightFact(day, fact_id, fact_data(**data)))
     return facts
 
 

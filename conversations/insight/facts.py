@@ -102,6 +102,11 @@ def serialize_fact(data: Mapping[str, Any]) -> str:
     return json.dumps(data, separators=(",", ":"), sort_keys=True)
 
 
+def fact_data(**values: Any) -> dict[str, Any]:
+    """Return the data of a fact: the values that are not empty, and the version of how it was made."""
+    return {"v": VERSION} | {name: value for name, value in values.items() if value not in (None, "", 0, [], {}, False)}
+
+
 def read_fact(day: FactDay, fact_id: str) -> StoredFact:
     """Read one fact, strongly consistent. Raises the store's errors."""
     answer = call("GetItem", TableName=table_name("INSIGHT"), Key=_key(day, fact_id), ConsistentRead=True)

@@ -8,17 +8,18 @@ expire sooner than facts, so what was known of expired ones is merged with the p
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Self
 
 from console import clock
 from console.audit.events.keys import decode
 from console.audit.state import CONSOLE_MODE, first_processed_at
 from console.store.connection import batch_get
 from console.trail.models import IdempotencyRecord
-from conversations.insight.facts import InsightFact
+from conversations.handoff.stored import Raw
+from conversations.insight.facts import InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.of_middleware import MiddlewareSubject, is_alive
-from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, latest_expiry
 from conversations.insight.words import code_of
 from conversations.messages import whole_number
 
@@ -31,8 +32,6 @@ READ = (
 MOST_EVENTS = 3_000
 # A message is redelivered after a minute or more; the first attempt takes seconds.
 AGAIN_AFTER = timedelta(minutes=1)
-
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass

@@ -12,18 +12,23 @@ from typing import Any, Self
 
 from console import clock
 from console.audit.scoping import is_conversation_trail
-from console.store.models import query
 from console.trail.actions import Result, outcome_of, reason_of
 from console.trail.models import AuditEntry
-from conversations.insight.facts import InsightFact
+from conversations.handoff.stored import Raw
+from conversations.insight.facts import InsightFact, fact_data
 from conversations.insight.of_middleware import MiddlewareSubject, is_alive
-from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
+from conversations.insight.subjects import (
+    KnownFacts,
+    Place,
+    SourceReference,
+    counted_day,
+    latest_expiry,
+    latest_items,
+)
 from conversations.insight.words import code_of
 
 ACTIONS = "actions"
 READ = ("conversation_id", "ts_action_id", "action_type", "result", "actor", "company_id", "expires_at")
-# A page of a trail is 1 MB; only the latest entries of longer ones are counted.
-PAGES = 20
 # The cause is the first one whose pattern matches.
 _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (cause, re.compile(words, re.IGNORECASE))
@@ -37,8 +42,6 @@ _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("unavailable", r"\b5\d\d\b|unavailable|connection|refused|unreachable|internal"),
     )
 )
-
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
@@ -56,23 +59,10 @@ class TrailSubject(MiddlewareSubject):
 
     def read(self) -> Self | None:
         """Read the entries that have not expired; None if there are none. A Query for each MB of the trail."""
-        now, found = clock.now(), list[AuditEntry]()
-        start = None
-        for _ in range(PAGES):
-            items, start = query(
-                AuditEntry,
-                self.conversation_id,
-                only=AuditEntry.actor.does_not_exist(),
-                limit=5000,
-                forward=False,
-                start=start,
-                attributes=READ,
-                consistent=True,
-            )
-            found += [entry for entry in map(AuditEntry.from_raw_data, items) if is_alive(entry, now)]
-            if not start:
-                break
-        return replace(self, entries=tuple(found)) if found else None
+        now, is_theirs = clock.now(), AuditEntry.actor.does_not_exist()
+        found = latest_items(AuditEntry, self.conversation_id, only=is_theirs, limit=5000, attributes=READ)
+        entries = tuple(each for each in map(AuditEntry.from_raw_data, found) if is_alive(each, now))
+        return replace(self, entries=entries) if entries else None
 
     def facts(self, known: KnownFacts) -> list[InsightFact]:
         """Return one fact for each day; the previous one if entries have expired since."""

@@ -7,22 +7,21 @@ conversation went on later; `expires`.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Self
 
 from console import clock
 from console.errors import NotFound
 from console.trail.models import ConversationState
-from conversations.insight.facts import FactKind, InsightFact
+from conversations.handoff.stored import Raw
+from conversations.insight.facts import FactKind, InsightFact, fact_data
 from conversations.insight.of_middleware import MiddlewareSubject, is_alive
 from conversations.insight.places import read_place, write_place
-from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, fact_data, latest_expiry
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, latest_expiry
 from conversations.insight.words import code_of
 
 FLOW = "flow"
 READ = ("conversation_id", "updated_at", "expires_at", "pending_flow")
 STALLED_AFTER = timedelta(days=1)
-
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass

@@ -7,16 +7,19 @@ Everything may therefore happen twice, late, in any order and concurrently, as w
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+from pynamodb.expressions.condition import Condition
+
 from console import clock
 from console.errors import Throttled
+from console.store.models import ForeignModel, query
+from conversations.handoff.stored import Raw
 from conversations.insight.facts import (
     UNDATED,
-    VERSION,
     FactDay,
     InsightFact,
     StoredFact,
@@ -32,6 +35,8 @@ from conversations.insight.places import note_owner
 
 TRIES = 5
 TOO_BUSY = "These facts change too fast to be written."
+# A page is 1 MB; only the latest items of longer partitions are counted.
+PAGES = 20
 # Writers use extreme dates for "never".
 _SANE = timedelta(days=36_500)
 
@@ -110,9 +115,19 @@ def write_facts(subject: FactSubject, *, again: bool = False) -> bool:
     raise Throttled(TOO_BUSY)
 
 
-def fact_data(**values: Any) -> dict[str, Any]:
-    """Return the data of a fact: the values that are not empty, and the version of how it was made."""
-    return {"v": VERSION} | {name: value for name, value in values.items() if value not in (None, "", 0, [], {}, False)}
+def latest_items(
+    model: type[ForeignModel], partition: str, condition: Condition | None = None, **options: Any
+) -> Iterator[Raw]:
+    """Yield the items of a partition, latest first, strongly consistent; no more than `PAGES` pages.
+
+    `options` are those of `query`. One Query for each page.
+    """
+    start: Raw | None = None
+    for _ in range(PAGES):
+        items, start = query(model, partition, condition, forward=False, start=start, consistent=True, **options)
+        yield from items
+        if not start:
+            return
 
 
 def counted_day(at: datetime | None) -> str:

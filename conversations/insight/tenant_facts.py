@@ -18,17 +18,10 @@ from typing import Any, Self
 
 from console import clock
 from console.errors import TableMissing
-from conversations.insight.facts import UNDATED, FactDay, FactKind, InsightFact, day_of
+from conversations.handoff.stored import Raw
+from conversations.insight.facts import UNDATED, FactDay, FactKind, InsightFact, day_of, fact_data
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.subjects import (
-    FactSubject,
-    KnownFacts,
-    Place,
-    SourceReference,
-    counted_day,
-    fact_data,
-    latest_expiry,
-)
+from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, latest_expiry
 from conversations.insight.words import OTHER, code_of
 from conversations.records import Speaker
 from conversations.stores.items import speaker_of
@@ -42,8 +35,6 @@ CONVERSATION, TENANT = "tenant conversation", "tenant"
 LIMIT = "limit"
 READ = ("pk", "sk", "messages", "updated_at", "ttl")
 _ROLES = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
-
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass

@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.store.connection import batch_get
-from console.store.models import ForeignModel, query
+from console.store.models import ForeignModel
+from conversations.handoff.stored import Raw
 from conversations.insight.episodes import model_in
-from conversations.insight.facts import FactDay, FactKind, InsightFact
+from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
 from conversations.insight.subjects import (
@@ -28,8 +29,8 @@ from conversations.insight.subjects import (
     Place,
     SourceReference,
     counted_day,
-    fact_data,
     latest_expiry,
+    latest_items,
 )
 from conversations.insight.words import OTHER, UNKNOWN, code_of, host_name
 from conversations.messages import whole_number
@@ -46,8 +47,6 @@ READ = (
     *("PK", "SK", "SKTimestampThread", "ExpiryTime", "org_id", "user_id", "origin", "role", "timestamp", "created_at"),
     *("updated_at", "verso", "feedback", "sources", "stop_reason", "response_metadata"),
 )
-# A page of a thread is 1 MB; only the latest messages of longer ones are counted.
-PAGES = 20
 MOST_HOSTS = 20
 _USERS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
 _TOKENS = {
@@ -70,7 +69,6 @@ _STOPS = ("stop_reason", "stopReason", "finish_reason", "finishReason")
 _MAPS, _VALUES = 40, 30
 
 Counted = dict[str, int]
-Raw = dict[str, dict[str, Any]]
 
 
 @dataclass
@@ -97,23 +95,10 @@ class ThreadSubject(FactSubject):
         now = clock.now()
         keys = [{"PK": partition, "SK": sort_key} for partition, sort_key in self.key.places]
         metadata = _alive([Thread.from_raw_data(raw) for raw in batch_get(TABLE, keys, consistent=True)], now)
-        messages: list[ThreadMessage] = []
-        start = None
-        for _ in range(PAGES):
-            found, start = query(
-                ThreadMessage,
-                self.key.partition,
-                ThreadMessage.SK.between(LLM, MSG + END_OF_KEYS),
-                limit=1000,
-                forward=False,
-                start=start,
-                attributes=READ,
-                consistent=True,
-            )
-            kept = [raw for raw in found if str(raw["SK"].get("S", "")).startswith(MESSAGES)]
-            messages += _alive([ThreadMessage.from_raw_data(raw) for raw in kept], now)
-            if not start:
-                break
+        both_kinds = ThreadMessage.SK.between(LLM, MSG + END_OF_KEYS)
+        found = latest_items(ThreadMessage, self.key.partition, both_kinds, limit=1000, attributes=READ)
+        kept = [raw for raw in found if str(raw["SK"].get("S", "")).startswith(MESSAGES)]
+        messages = _alive([ThreadMessage.from_raw_data(raw) for raw in kept], now)
         if not metadata and not messages:
             return None
         return replace(self, metadata=tuple(metadata), messages=tuple(messages), is_read=True)

@@ -20,23 +20,15 @@ from conversations.handoff.protocol import read_raw
 from conversations.handoff.stored import LAST_ACTION, Raw, flag_in, text_in
 from conversations.insight.conversation_facts import expires_in, facts_of_item, places_of, pseudonym_in
 from conversations.insight.episodes import READ, ItemEpisodes, episodes_of, has_same_facts
-from conversations.insight.facts import (
-    FactDay,
-    InsightFact,
-    StoredFact,
-    mark_changed,
-    read_fact,
-    remove_fact,
-    write_fact,
-)
+from conversations.insight.facts import InsightFact, StoredFact, mark_changed, read_fact, remove_fact, write_fact
 from conversations.insight.hand_offs import HandOffPeriod, read_periods
 from conversations.insight.identity import forget_link, save_link
+from conversations.insight.subjects import TOO_BUSY, Place
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TRIES = 8
-TOO_BUSY = "These facts change too fast to be written."
 # The state in which this process last saw each item: a sweep skips items that have not changed.
 _seen: LRUCache[str, int] = LRUCache(100_000)
 
@@ -94,9 +86,6 @@ def _if_facts_enabled(work: Callable[[], T]) -> T | Literal[False]:
     except NotConfigured as error:
         logger.error("No facts are kept: %s", error.detail or error)
         return False
-
-
-Place = tuple[FactDay, str]
 
 
 class _FactWrite:

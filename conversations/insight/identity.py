@@ -10,7 +10,7 @@ import hmac
 import json
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -29,8 +29,6 @@ from console.store.models import ForeignModel, StoreModel, TableMeta
 _PARTITION, _KEY = "INSIGHT", "KEY"
 _SEALED_AS = "insight key"
 _LINK, _LINKS = "LINK", "INSIGHT_LINK#"
-# The most items that DynamoDB reads in one BatchGetItem.
-BATCH = 100
 
 
 class InsightKey(StoreModel):
@@ -153,16 +151,9 @@ def links_of(pseudonyms: Collection[str]) -> dict[str, tuple[str, ...]]:
 
     Raises the errors of `pseudonym_of`.
     """
-    return dict(_links_of(sorted(set(pseudonyms))))
-
-
-def _links_of(pseudonyms: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for start in range(0, len(pseudonyms), BATCH):
-        keys = [(_LINKS + each, _LINK) for each in pseudonyms[start : start + BATCH]]
-        for found in SourceLink.batch_get(keys):
-            pseudonym = (found.pk or "").removeprefix(_LINKS)
-            if (parts := _opened(pseudonym, found.sealed)) is not None:
-                yield pseudonym, parts
+    found = SourceLink.batch_get([(_LINKS + each, _LINK) for each in pseudonyms])
+    sealed = {each.pk.removeprefix(_LINKS): each.sealed for each in found}
+    return {name: parts for name, each in sealed.items() if (parts := _opened(name, each)) is not None}
 
 
 def _sealed(pseudonym: str, parts: Collection[str]) -> str:

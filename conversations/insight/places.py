@@ -31,7 +31,7 @@ def get_or_create_place(kind: FactKind, pseudonym: str, find: Callable[[], FactD
     if (found := find()) is None:
         return None
     try:
-        _put(pseudonym, found, ConditionExpression="attribute_not_exists(pk)")
+        write_place(pseudonym, found, ConditionExpression="attribute_not_exists(pk)")
     except ConditionFailed:
         # Another process settled it first: use its place.
         return read_place(kind, pseudonym) or found
@@ -45,9 +45,16 @@ def read_place(kind: FactKind, pseudonym: str) -> FactDay | None:
     return FactDay(kind, item["owner"]["S"], item["day"]["S"]) if item else None
 
 
-def write_place(pseudonym: str, place: FactDay) -> None:
-    """Replace the place of the facts of something. Raises the store's errors."""
-    _put(pseudonym, place)
+def write_place(pseudonym: str, place: FactDay, **condition: str) -> None:
+    """Write the place of the facts of something, replacing any other. Raises the store's errors."""
+    item = {
+        "pk": {"S": f"PLACE#{place.kind}#{pseudonym}"},
+        "sk": {"S": _PLACE},
+        "owner": {"S": place.owner},
+        "day": {"S": place.day},
+        "expires_at": {"N": str(_kept_until())},
+    }
+    call("PutItem", TableName=table_name("INSIGHT"), Item=item, **condition)
 
 
 @cached_for(NOTED_SECONDS, entries=10_000)
@@ -68,17 +75,6 @@ def owners_of(kind: FactKind) -> list[str]:
     One Query per 10,000 or so. Raises the store's errors.
     """
     return [unquote(item["sk"]["S"].removeprefix(_OWNER)) for items in query_pages(f"OWNERS#{kind}") for item in items]
-
-
-def _put(pseudonym: str, place: FactDay, **condition: str) -> None:
-    item = {
-        "pk": {"S": f"PLACE#{place.kind}#{pseudonym}"},
-        "sk": {"S": _PLACE},
-        "owner": {"S": place.owner},
-        "day": {"S": place.day},
-        "expires_at": {"N": str(_kept_until())},
-    }
-    call("PutItem", TableName=table_name("INSIGHT"), Item=item, **condition)
 
 
 def _kept_until() -> int:

@@ -11,38 +11,24 @@ from functools import partial
 from conversations.handoff.stored import Raw
 from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.insight.episodes import READ
-from conversations.insight.facts import FactKind, changed_days
+from conversations.insight.facts import changed_days
 from conversations.insight.rolling import Rolled, roll
-from conversations.insight.walking import RetryPolicy, no_retry, read_page, walk_all, write_all
+from conversations.insight.walking import RetryPolicy, no_retry, read_page, write_all
 from conversations.insight.writing import note
 
-READ_ITEMS, WRITTEN, FAILED = "read", "written", "failed"
 
-
-def rebuild_conversations(trying: RetryPolicy = no_retry) -> Iterator[Counter[str]]:
+def rebuild_conversations(trying: RetryPolicy = no_retry) -> Iterator[WorkCounts]:
     """Write the facts of every conversation, one page of the table at a time. Raises the store's errors for a page."""
     start: Raw | None = None
     while True:
         items, start = trying(partial(read_page, "CONVERSATIONS", READ, start))
-        yield _named(Counter({WorkOutcome.READ: len(items)}) + trying(partial(_kept, items)))
+        yield Counter({WorkOutcome.READ: len(items)}) + trying(partial(_kept, items))
         if start is None:
             return
 
 
 def _kept(items: list[Raw]) -> WorkCounts:
     return sum(write_all([("conversation", partial(note, each)) for each in items]), Counter())
-
-
-def rebuild_store(kind: FactKind, trying: RetryPolicy = no_retry) -> Iterator[Counter[str]]:
-    """Write the facts of another store, one page at a time. Raises the store's errors for a page."""
-    for done in walk_all(kind, trying):
-        yield _named(done)
-
-
-def _named(done: WorkCounts) -> Counter[str]:
-    return Counter(
-        {READ_ITEMS: done[WorkOutcome.READ], WRITTEN: done[WorkOutcome.COUNTED], FAILED: done[WorkOutcome.FAILED]}
-    )
 
 
 def roll_all() -> Iterator[Rolled]:

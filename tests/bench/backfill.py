@@ -84,13 +84,14 @@ def swept() -> Iterator[int]:
 
 def rebuilt(most: int) -> Iterator[int]:
     """Yield what each page of the rebuild has read, of the first `most`."""
+    from conversations.indexer.handling import WorkOutcome
     from conversations.indexer.leased import retry_while_unavailable
-    from conversations.insight.rebuilding import READ_ITEMS, rebuild_conversations
+    from conversations.insight.rebuilding import rebuild_conversations
 
     read = 0
     for counts in rebuild_conversations(retry_while_unavailable):
-        read += counts[READ_ITEMS]
-        yield counts[READ_ITEMS]
+        read += counts[WorkOutcome.READ]
+        yield counts[WorkOutcome.READ]
         if read >= most:
             return
 

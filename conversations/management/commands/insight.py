@@ -12,17 +12,11 @@ from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
+from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight.facts import FactKind
-from conversations.insight.rebuilding import (
-    FAILED,
-    READ_ITEMS,
-    WRITTEN,
-    rebuild_conversations,
-    rebuild_store,
-    roll_all,
-)
-from conversations.insight.walking import WALKED, absent_tables
+from conversations.insight.rebuilding import rebuild_conversations, roll_all
+from conversations.insight.walking import WALKED, absent_tables, walk_all
 from conversations.work import insight_worker, run_all, until_signal, walkers
 
 _NAMES = {
@@ -76,14 +70,14 @@ class Command(ConsoleCommand):
         for kind in WALKED:
             for table in absent_tables(kind):
                 self.stdout.write(f"Table {table} does not exist, so Insight does not count it.")
-            failed += self._counted(_NAMES[kind], rebuild_store(kind, retry_while_unavailable))
+            failed += self._counted(_NAMES[kind], walk_all(kind, retry_while_unavailable))
         return failed
 
-    def _counted(self, name: str, steps: Iterable[Counter[str]]) -> int:
-        counts: Counter[str] = Counter()
+    def _counted(self, name: str, steps: Iterable[WorkCounts]) -> int:
+        counts: WorkCounts = Counter()
         with tqdm(unit=" items", desc="counting", disable=None, leave=False) as bar:
             for done in steps:
                 counts += done
-                bar.update(done[READ_ITEMS])
-        self.stdout.write(f"{name}: {counts[READ_ITEMS]:,} read, {counts[WRITTEN]:,} changed.")
-        return counts[FAILED]
+                bar.update(done[WorkOutcome.READ])
+        self.stdout.write(f"{name}: {counts[WorkOutcome.READ]:,} read, {counts[WorkOutcome.COUNTED]:,} changed.")
+        return counts[WorkOutcome.FAILED]

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind, changed_days, forget_marks
-from conversations.insight.rebuilding import rebuild_store
 from conversations.insight.rolling import Rolled, roll_changed
-from conversations.insight.walking import FactWalker
+from conversations.insight.walking import FactWalker, walk_all
 from tests import faults
 from tests.dynamodb import Store
 from tests.model.conversations.insight.history import Figures, Measure
@@ -102,7 +101,7 @@ class StoreWorld(ABC, Generic[T]):
             with self._overtaken():
                 self._alive(self.walker.cycle)
         if self.random.random() < 0.6 / self.many:
-            self.rebuild = self.rebuild or rebuild_store(self.kind)
+            self.rebuild = self.rebuild or walk_all(self.kind)
         if self.rebuild is not None and self.random.random() < 0.2:
             self._alive(self._rebuild_on)
         if self.random.random() < 0.5 / len(self.all):

@@ -12,8 +12,8 @@ from conversations.indexer import leased
 from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight import subjects, walking
 from conversations.insight.facts import FactKind
-from conversations.insight.rebuilding import rebuild_conversations, rebuild_store
-from conversations.insight.walking import FactWalker, lease_name
+from conversations.insight.rebuilding import rebuild_conversations
+from conversations.insight.walking import FactWalker, lease_name, walk_all
 from tests import faults
 from tests.items import event as mw_event
 from tests.store.conversations.indexer.test_worker import Clock
@@ -201,7 +201,7 @@ def test_the_command_writes_all_anew_and_sums_up(store, capsys):
     assert [each["pk"] for each in store.all("INSIGHT") if each["pk"].startswith("SUMS#threads#org#usage")]
 
 
-REBUILDS = {"conversations": rebuild_conversations, "threads": partial(rebuild_store, THREADS)}
+REBUILDS = {"conversations": rebuild_conversations, "threads": partial(walk_all, THREADS)}
 
 
 def _some_of_each(store) -> None:
@@ -222,7 +222,7 @@ def test_rebuilding_goes_on_where_the_database_did_not_answer(store, monkeypatch
     # Three pages; of reads that are not answered each is one more. Writes of a page are made at once.
     assert scans(seen) == (6 if operation == "Scan" else 3)
     assert waited == [1, 2, 4] if operation == "Scan" else waited[0] == 1
-    assert sum(REBUILDS[of](), Counter())["written"] == 0
+    assert sum(REBUILDS[of](), Counter())["counted"] == 0
 
 
 @pytest.mark.parametrize("of", list(REBUILDS))

@@ -296,7 +296,7 @@ def test_rebuilding_leaves_out_what_cannot_be_counted_and_counts_the_rest(store,
 
     monkeypatch.setattr(writing._FactWrite, "_facts", failing)
     (done,) = rebuild_conversations()
-    assert (done["read"], done["written"], done["failed"]) == (2, 1, 1)
+    assert (done["read"], done["counted"], done["failed"]) == (2, 1, 1)
     assert set(facts(store)) == {FIRST}
 
 

@@ -3,7 +3,7 @@
 A report is built from numbers that were already read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -112,20 +112,13 @@ def daily(
     kind: Kind = "stacked",
 ) -> ChartPanel:
     """Return a chart of counts by the steps of the period."""
-    rows: list[ChartRow] = []
-    links: dict[tuple[int, int], NumberLink] = {}
-    for number, step in enumerate(numbers.steps):
-        values = tuple(amount_of(step.counts, each.pattern) for each in series)
-        rows.append(ChartRow(step.period.label, values, step.period.short))
-        links |= {
-            (number, column): NumberLink(topic, series[column].pattern, step.period)
-            for column, value in enumerate(values)
-            if value
-        }
+    rows = [
+        ChartRow(step.period.label, tuple(amount_of(step.counts, each.pattern) for each in series), step.period.short)
+        for step in numbers.steps
+    ]
     totals = ChartRow("Total", tuple(numbers.amount(*each.pattern) for each in series))
-    for column, each in enumerate(series):
-        if totals.values[column]:
-            links[len(rows), column] = NumberLink(topic, each.pattern)
+    periods = (*(step.period for step in numbers.steps), None)
+    links = [[NumberLink(topic, each.pattern, period) for each in series] for period in periods]
     chart = Chart(
         chart_id,
         caption,
@@ -136,7 +129,19 @@ def daily(
         category=step_name(numbers),
         totals=totals,
     )
-    return ChartPanel(chart, definition, links)
+    return ChartPanel(chart, definition, links_by_place([*rows, totals], links))
+
+
+def links_by_place(
+    rows: Sequence[ChartRow], links: Iterable[Sequence[NumberLink]]
+) -> dict[tuple[int, int], NumberLink]:
+    """Return the link of each number that is not 0 by row and column. `links` are those of the rows' numbers."""
+    return {
+        (number, column): link
+        for number, (row, of_row) in enumerate(zip(rows, links, strict=True))
+        for column, (value, link) in enumerate(zip(row.values, of_row, strict=True))
+        if value
+    }
 
 
 def step_name(numbers: TopicNumbers) -> str:

@@ -3,7 +3,17 @@
 from console.charts import Chart, ChartColumn, ChartRow
 from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
-from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
+from conversations.insight.reports.base import (
+    ChartPanel,
+    Figure,
+    NumberLink,
+    Numbers,
+    Report,
+    Series,
+    daily,
+    links_by_place,
+    share,
+)
 from conversations.insight.reports.parts import MOST_ROWS, by_part, counted, hand_off_rate, left_out
 from conversations.insight.words import CONFIDENCE, UNKNOWN
 
@@ -62,18 +72,13 @@ def _by_confidence(
     """Return bars of a measure, most frequent first, divided by the middleware's confidence in its last routing."""
     counts, names = numbers.parts(measure, 1, 2), numbers.parts(measure, 1)
     bands = [*(band for _, band in CONFIDENCE), UNKNOWN]
-    rows: list[ChartRow] = []
-    links: dict[tuple[int, int], NumberLink] = {}
-    for number, (name,) in enumerate(sorted(names, key=lambda name: (-names[name], name))[:MOST_ROWS]):
-        rows.append(ChartRow(name, tuple(counts[name, band] for band in bands)))
-        links |= {
-            (number, column): NumberLink(Topic.HAND_OFFS, (measure, name, band))
-            for column, band in enumerate(bands)
-            if counts[name, band]
-        }
+    shown = [name for (name,) in sorted(names, key=lambda name: (-names[name], name))[:MOST_ROWS]]
+    rows = [ChartRow(name, tuple(counts[name, band] for band in bands)) for name in shown]
+    links = [[NumberLink(Topic.HAND_OFFS, (measure, name, band)) for band in bands] for name in shown]
     columns = tuple(ChartColumn(f"Confidence {band}") for band in bands)
     chart = Chart(chart_id, caption, "stacked", "count", columns, tuple(rows), category=category)
-    return ChartPanel(chart, f"{means} Grouped by the confidence of the middleware’s last routing, from 0 to 1.", links)
+    definition = f"{means} Grouped by the confidence of the middleware’s last routing, from 0 to 1."
+    return ChartPanel(chart, definition, links_by_place(rows, links))
 
 
 def failures(numbers: Numbers, query: InsightQuery) -> Report:
@@ -128,11 +133,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
 
 def _by_hour(found: TopicNumbers) -> ChartPanel:
     counts = found.parts("hour", 1)
-    rows, links = [], {}
-    for hour in range(24):
-        count = counts[(f"{hour:02}",)]
-        rows.append(ChartRow(f"{hour:02}:00", (count,), f"{hour}"))
-        if count:
-            links[hour, 0] = NumberLink(Topic.FAILURES, ("hour", f"{hour:02}"))
+    rows = [ChartRow(f"{hour:02}:00", (counts[(f"{hour:02}",)],), f"{hour}") for hour in range(24)]
+    links = [[NumberLink(Topic.FAILURES, ("hour", f"{hour:02}"))] for hour in range(24)]
     chart = Chart("hours", "Hours", "bars", "count", (ChartColumn("Failed"),), tuple(rows), category="Hour (UTC)")
-    return ChartPanel(chart, "The hour of the day, in UTC, at which it failed.", links)
+    return ChartPanel(chart, "The hour of the day, in UTC, at which it failed.", links_by_place(rows, links))

@@ -8,10 +8,16 @@ from conversations.insight.conversation_facts import STAFF
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.measures import ANY, Topic
 from conversations.insight.reading import MOST_OWNERS, InsightQuery
-from conversations.insight.reports.base import ChartPanel, NumberLink, Numbers, Report
+from conversations.insight.reports.base import ChartPanel, NumberLink, Numbers, Report, links_by_place
 from conversations.insight.reports.parts import counted, left_out
 
-_WHAT = ("taken", "answered", "handed back")
+# The measure, name and definition of each number.
+_COUNTED = (
+    ("taken", "Taken", "How often people took a conversation."),
+    ("answered", "Answers", "Messages that people wrote to customers from the console."),
+    ("handed back", "Handed back", "How often people handed a conversation back to the AI."),
+)
+_WHAT = tuple(what for what, _, _ in _COUNTED)
 
 
 def names_by_pseudonym(owners: Sequence[str]) -> dict[str, str]:
@@ -23,36 +29,17 @@ def names_by_pseudonym(owners: Sequence[str]) -> dict[str, str]:
 def people(numbers: Numbers, query: InsightQuery) -> Report:
     """Build the report of what people did, ordered by name and not by merit."""
     found = numbers[Topic.PEOPLE]
-    figures = tuple(
-        counted(label, found, Topic.PEOPLE, (what, ANY), means)
-        for what, label, means in zip(
-            _WHAT,
-            ("Taken", "Answers", "Handed back"),
-            (
-                "How often people took a conversation.",
-                "Messages that people wrote to customers from the console.",
-                "How often people handed a conversation back to the AI.",
-            ),
-            strict=True,
-        )
-    )
+    figures = tuple(counted(name, found, Topic.PEOPLE, (what, ANY), means) for what, name, means in _COUNTED)
     names = names_by_pseudonym(query.owners)
     agents = {measure[1] for measure in found.total if measure[0] in _WHAT}
     known = sorted((names[each], each) for each in agents if each in names)
-    rows: list[ChartRow] = []
-    links: dict[tuple[int, int], NumberLink] = {}
-    for number, (name, agent) in enumerate(known):
-        rows.append(ChartRow(name, tuple(found.amount(what, agent) for what in _WHAT)))
-        links |= {
-            (number, column): NumberLink(Topic.PEOPLE, (what, agent))
-            for column, what in enumerate(_WHAT)
-            if rows[-1].values[column]
-        }
+    rows = [ChartRow(name, tuple(found.amount(what, agent) for what in _WHAT)) for name, agent in known]
+    links = links_by_place(rows, [[NumberLink(Topic.PEOPLE, (what, agent)) for what in _WHAT] for _, agent in known])
     others = [each for each in agents if each not in names]
     if others:
         counts = tuple(sum(found.amount(what, each) for each in others) for what in _WHAT)
         rows.append(ChartRow("Others, and former colleagues", counts))
-    columns = tuple(ChartColumn(each) for each in ("Taken", "Answers", "Handed back"))
+    columns = tuple(ChartColumn(name) for _, name, _ in _COUNTED)
     chart = Chart("people", "By colleague", "bars", "count", columns, tuple(rows), category="Colleague")
     means = "What each colleague did in conversations that began in the period, in order of name."
     return Report(figures, (ChartPanel(chart, means, links),), left_out(query))

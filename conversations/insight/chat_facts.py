@@ -115,7 +115,7 @@ class SessionSubject(FactSubject):
             return EXPIRED if queries.is_session_expired(self.item) else RUNNING
         if was in (FORCED, EXPIRED):
             return str(was)
-        return EXPIRED if was == RUNNING and is_over(self.begun, clock.now()) else str(was or UNKNOWN)
+        return EXPIRED if was == RUNNING and is_over(self.begun) else str(was or UNKNOWN)
 
     def way_back(self) -> SourceReference:
         """Return the parts that name its page. The link never expires, as chats are stored permanently."""
@@ -131,9 +131,9 @@ class SessionSubject(FactSubject):
         return pseudonym_of(SESSION, self.session_id)
 
 
-def is_over(begun: datetime | None, now: datetime) -> bool:
+def is_over(begun: datetime | None) -> bool:
     """Return whether a session must have ended by now, given when it began; True if that is unknown."""
-    return begun is None or now - begun >= OVER_AFTER
+    return begun is None or clock.now() - begun >= OVER_AFTER
 
 
 def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
@@ -141,7 +141,7 @@ def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
     for item in map(queries.session_in, items):
         session_id = item.plain("SessionId")
         if is_usable(session_id):
-            state = hash((repr(item.raw), queries.is_session_expired(item), is_over(created_at(item), clock.now())))
+            state = hash((repr(item.raw), queries.is_session_expired(item), is_over(created_at(item))))
             user_id = item.plain("UserId")
             yield SessionSubject(user_id, session_id, name=("session", user_id, session_id), state=state)
 
@@ -155,6 +155,6 @@ def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
         users = [owner_of(session_id), *(each.plain("UserId") for each in events)]
         user_id = next((each for each in users if is_usable(each)), "")
         first = events[0].raw["TimestampCreated"]["N"]
-        over = is_over(begun_at(session_id), clock.now())
+        over = is_over(begun_at(session_id))
         state = hash((repr([each.raw for each in events]), over))
         yield SessionSubject(user_id, session_id, name=("chat", session_id, first), state=state)

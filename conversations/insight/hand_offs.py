@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 
 from console import clock
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result, outcome
@@ -49,15 +50,11 @@ def read_periods(conversation_id: str, last_action: str) -> list[HandOffPeriod]:
 
     Raises the store's errors.
     """
-    entries: list[AuditEntry] = []
     wanted = AuditEntry.action_type.startswith(HAND_OFF_PREFIX)
     wanted |= AuditEntry.action_type == Action.TARGET_MISSED.value
     pages = AuditEntry.query(conversation_trail(conversation_id), consistent_read=True, filter_condition=wanted)
-    for number, page in enumerate(pages.page_iter, 1):
-        entries += [AuditEntry.from_raw_data(each) for each in page["Items"]]
-        if number == PAGES:
-            break
-    return periods_of(entries, last_action)
+    items = (each for page in islice(pages.page_iter, PAGES) for each in page["Items"])
+    return periods_of([AuditEntry.from_raw_data(each) for each in items], last_action)
 
 
 def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffPeriod]:

@@ -61,7 +61,7 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
     )
     page: PageRead[TenantItem] = read_page(source, staff.username, cursor)
     rows = tuple(row_of(TenantMeta.from_raw_data(item.raw), redactor_for(staff)) for item in page.items)
-    return TenantPage(rows, page.next, page.back, page.thin, page.from_start)
+    return TenantPage(rows, page.next, page.back, page.thin)
 
 
 def tenant_names(staff: Staff) -> dict[str, str]:
@@ -96,7 +96,7 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
         if (meta := found.get(tenant_id)) and (not status or meta.plain("status") == status):
             rows.append(row_of(meta, redactor_for(staff)))
     onward = seal_cursor(end, *binding) if end < len(ids) else ""
-    return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward), start == 0)
+    return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward))
 
 
 def load_metas(ids: Sequence[str]) -> dict[str, TenantMeta]:

@@ -85,7 +85,7 @@ def tenant_record(
     """Build a tenant from the items of its partition. Items of unknown types are listed as `foreign`."""
     show = redactor_for(staff)
     meta: ForeignModel | None = None
-    users, channels, companies, foreign, version = [], [], [], [], 0
+    users, channels, companies, foreign = [], [], [], []
     for kind, item in items:
         sort_key = str(item.plain("sk"))
         match kind:
@@ -99,8 +99,7 @@ def tenant_record(
                 company_id = sort_key.removeprefix(COMPANY)
                 companies.append(LinkedCompany(company_id, seal("company", partition_of(tenant_id), company_id)))
             case ItemKind.USERS:
-                number = item.plain("version")
-                version = int(number) if isinstance(number, int) else 0
+                pass  # the console's own, of which there is nothing to show
             case _:
                 foreign.append(Foreign(show(sort_key)[:MAX_TEXT], others_of(item, show)))
     row = row_of(meta, show) if isinstance(meta, TenantMeta) else TenantRow(tenant_id, tenant_id, "", None)
@@ -115,7 +114,6 @@ def tenant_record(
         channels=tuple(channels),
         companies=tuple(companies),
         foreign=tuple(foreign),
-        users_version=version,
         meta=meta is not None,
         more=more,
         flaws=row.flaws,
@@ -207,16 +205,11 @@ def mapping_of(item: ChannelMapping, show: Redactor) -> TenantChannel:
         channel=channel,
         reference=seal("channel", str(item.plain("pk")), channel.key),
         type_label=label_of(channel.type),
-        shown=shown_id(channel, show)[:MAX_TEXT],
+        shown=(channel.id if is_digest(channel) else show(channel.id))[:MAX_TEXT],
         in_index=item.is_found(),
         flaws=tuple(flaws),
         others=others_of(item, show),
     )
-
-
-def shown_id(channel: Channel, show: Redactor) -> str:
-    """Return a channel's id as a person may see it. The digest of a bot's token is not personal."""
-    return channel.id if is_digest(channel) else show(channel.id)
 
 
 def invitation_of(item: ForeignModel, show: Redactor) -> Invitation:

@@ -33,7 +33,6 @@ class TenantPage:
     next: str = ""
     back: str = ""
     thin: bool = False
-    from_start: bool = True
     notice: str = ""
 
 
@@ -140,7 +139,6 @@ class Tenant:
     channels: tuple[TenantChannel, ...]
     companies: tuple[LinkedCompany, ...]
     foreign: tuple[Foreign, ...]
-    users_version: int
     meta: bool = True
     more: bool = False
     flaws: tuple[str, ...] = ()

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from console.permissions import Permission, Staff
 from console.store.calls import parallel, table_name
-from console.store.connection import batch_get, call
+from console.store.connection import batch_get, call, pages
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.presence import index_ready
 from tenants.keys import USER, label_of, partition_of, tenant_of, user_key
@@ -94,25 +95,18 @@ def _everywhere(sort_key: str) -> tuple[list[dict[str, Any]], bool]:
     """Return the items with a sort key, and whether there are more."""
     if not index_ready("TENANTS", INDEX):
         return [], False
-    found: list[dict[str, Any]] = []
-    start: dict[str, Any] = {}
-    for _ in range(READS_OF_ID):
-        answer = call(
-            "Query",
-            TableName=table_name("TENANTS"),
-            IndexName=INDEX,
-            KeyConditionExpression="sk = :sk",
-            ExpressionAttributeValues={":sk": {"S": sort_key}},
-            ProjectionExpression=", ".join(NAMED_BY),
-            Limit=USERS_PER_TENANT,
-            ReturnConsumedCapacity="TOTAL",
-            **start,
-        )
-        found += answer["Items"]
-        if not (last := answer.get("LastEvaluatedKey")):
-            return found, False
-        start = {"ExclusiveStartKey": last}
-    return found, True
+    asked = pages(
+        "Query",
+        TableName=table_name("TENANTS"),
+        IndexName=INDEX,
+        KeyConditionExpression="sk = :sk",
+        ExpressionAttributeValues={":sk": {"S": sort_key}},
+        ProjectionExpression=", ".join(NAMED_BY),
+        Limit=USERS_PER_TENANT,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    answers = list(islice(asked, READS_OF_ID))
+    return [raw for answer in answers for raw in answer["Items"]], "LastEvaluatedKey" in answers[-1]
 
 
 def _tenants_of(staff: Staff) -> tuple[list[str], bool]:

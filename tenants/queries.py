@@ -6,6 +6,7 @@ Nothing here scans the table. Every row is checked against the scope; what belon
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from console import clock
@@ -13,7 +14,7 @@ from console.errors import NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel, table_name
-from console.store.connection import BATCH, batch_get, call
+from console.store.connection import BATCH, batch_get, call, pages
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page
 from console.store.presence import index_absent, index_ready, table_ready
@@ -181,24 +182,18 @@ def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
     check_tenant(tenant_id, staff)
     if not index_ready("TENANTS", INDEX):
         return Invitations(notice=NO_INVITATIONS)
-    found: list[ForeignModel] = []
-    start: dict[str, Any] = {}
-    for _ in range(INVITATION_PAGES):
-        answer = call(
-            "Query",
-            TableName=table_name("TENANTS"),
-            IndexName=INDEX,
-            KeyConditionExpression="sk = :meta AND begins_with(pk, :invite)",
-            FilterExpression="tenant_id = :tenant",
-            ExpressionAttributeValues={":meta": {"S": META}, ":invite": {"S": INVITE}, ":tenant": {"S": tenant_id}},
-            ReturnConsumedCapacity="TOTAL",
-            **start,
-        )
-        found += [TenantItem.from_raw_data(raw) for raw in answer["Items"]]
-        if not (last := answer.get("LastEvaluatedKey")):
-            break
-        start = {"ExclusiveStartKey": last}
-    more = "Only the platform's first invitations were searched." if "LastEvaluatedKey" in answer else ""
+    asked = pages(
+        "Query",
+        TableName=table_name("TENANTS"),
+        IndexName=INDEX,
+        KeyConditionExpression="sk = :meta AND begins_with(pk, :invite)",
+        FilterExpression="tenant_id = :tenant",
+        ExpressionAttributeValues={":meta": {"S": META}, ":invite": {"S": INVITE}, ":tenant": {"S": tenant_id}},
+        ReturnConsumedCapacity="TOTAL",
+    )
+    answers = list(islice(asked, INVITATION_PAGES))
+    found = [TenantItem.from_raw_data(raw) for answer in answers for raw in answer["Items"]]
+    more = "Only the platform's first invitations were searched." if "LastEvaluatedKey" in answers[-1] else ""
     now = clock.to_epoch(clock.now())
     kept = [item for item in found if not isinstance(ttl := item.plain("ttl"), int) or ttl > now]
     return Invitations(tuple(invitation_of(item, redactor_for(staff)) for item in kept), more)

@@ -7,6 +7,7 @@ So what was checked when all users were read is still true when the change is wr
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pynamodb.expressions.condition import Condition
@@ -15,7 +16,7 @@ from pynamodb.transactions import TransactWrite
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
 from console.store.calls import table_name
-from console.store.connection import call
+from console.store.connection import pages
 from console.trail.actions import Action
 from console.trees import text_of
 from tenants.keys import USERS, ItemKind, check_key, partition_of, tenant_of, user_key
@@ -81,23 +82,18 @@ def users_among(raws: Iterable[dict[str, dict[str, Any]]]) -> Users:
 
 def read_users(tenant_id: str) -> Users:
     """Return all users, strongly consistent. Raises `StoreUnavailable` beyond `PAGES` pages, and the store's errors."""
-    found: list[dict[str, dict[str, Any]]] = []
-    start: dict[str, Any] = {}
-    for _ in range(PAGES):
-        answer = call(
-            "Query",
-            TableName=table_name("TENANTS"),
-            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
-            ExpressionAttributeValues={":pk": {"S": partition_of(tenant_id)}, ":prefix": {"S": "USER"}},
-            ConsistentRead=True,
-            ReturnConsumedCapacity="TOTAL",
-            **start,
-        )
-        found += answer["Items"]
-        if not (last := answer.get("LastEvaluatedKey")):
-            return users_among(found)
-        start = {"ExclusiveStartKey": last}
-    raise StoreUnavailable("This tenant has more users than one request can search.")
+    asked = pages(
+        "Query",
+        TableName=table_name("TENANTS"),
+        KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+        ExpressionAttributeValues={":pk": {"S": partition_of(tenant_id)}, ":prefix": {"S": "USER"}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    answers = list(islice(asked, PAGES))
+    if "LastEvaluatedKey" in answers[-1]:
+        raise StoreUnavailable("This tenant has more users than one request can search.")
+    return users_among(raw for answer in answers for raw in answer["Items"])
 
 
 def add(tenant_id: str, values: UserValues, staff: Staff) -> None:

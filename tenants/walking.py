@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from console.store.calls import table_name
-from console.store.connection import call
+from console.store.connection import pages
 from console.store.models import with_bytes
 
 RawItem = dict[str, dict[str, Any]]
@@ -16,15 +16,7 @@ def walk(progress: Progress) -> Iterator[RawItem]:
 
     For commands only: strongly consistent Scan of the whole table. Raises the store's errors.
     """
-    request: dict[str, Any] = {
-        "TableName": table_name("TENANTS"),
-        "ConsistentRead": True,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-    while True:
-        answer = call("Scan", **request)
+    name = table_name("TENANTS")
+    for answer in pages("Scan", TableName=name, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"):
         progress(len(answer["Items"]))
         yield from map(with_bytes, answer["Items"])
-        if not (last := answer.get("LastEvaluatedKey")):
-            return
-        request["ExclusiveStartKey"] = last

@@ -12,7 +12,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -252,6 +252,19 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
             instrumentation.count_trouble(
                 operation, keys, retries=retries, throttles=attempts.throttled, failed=is_trouble
             )
+
+
+def pages(operation: str, **request: Any) -> Iterator[dict[str, Any]]:
+    """Yield the answers to a `Query` or `Scan`, one call for each page. Raises the store's errors.
+
+    Take as many as the read may cost; the last one taken has a `LastEvaluatedKey` if there is more.
+    """
+    while True:
+        answer = call(operation, **request)
+        yield answer
+        if not (last := answer.get("LastEvaluatedKey")):
+            return
+        request["ExclusiveStartKey"] = last
 
 
 REMEMBER_SECONDS = 60.0

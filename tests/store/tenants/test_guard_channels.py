@@ -132,8 +132,8 @@ def test_a_channel_claimed_meanwhile_keeps_its_guard(store):
 def test_all_pages_are_read(store, monkeypatch):
     from tenants import walking
 
-    real = walking.call
-    monkeypatch.setattr(walking, "call", lambda operation, **wanted: real(operation, **wanted, Limit=2))
+    real = walking.pages
+    monkeypatch.setattr(walking, "pages", lambda operation, **wanted: real(operation, **wanted, Limit=2))
     put_tenants(store)
     store.put_all("TENANTS", [mapping("slack", f"T{n}") for n in range(5)])
     out, _, _ = run("guard-channels")

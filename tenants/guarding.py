@@ -6,14 +6,14 @@ from pynamodb.transactions import TransactWrite
 
 from console.store.calls import TransactionRefused
 from console.trail.actions import Action
-from console.trail.recording import COMMAND_LINE, TrailEntry, tenant_trail
+from console.trail.recording import COMMAND_LINE
 from console.trees import text_of
 from tenants.channels import Claims, add_guard, format_channel
 from tenants.keys import Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelMapping, item_of
 from tenants.queries import read_guard
 from tenants.walking import Progress, walk
-from tenants.writing import write
+from tenants.writing import entry_of, write
 
 # A channel and a tenant.
 Pair = tuple[Channel, str]
@@ -80,12 +80,8 @@ def guard(channel: Channel, tenant_id: str) -> bool:
         writes.condition_check(ChannelMapping, partition_of(tenant_id), channel.key, condition=exists)
         add_guard(writes, tenant_id, channel, Claims((tenant_id,), "", ()))
 
-    payload = {"channel": format_channel(channel)}
-    entry = TrailEntry(
-        tenant_trail(tenant_id), Action.CHANNEL_GUARDED, COMMAND_LINE, company_id=tenant_id, payload=payload
-    )
     try:
-        write(add, entry)
+        write(add, entry_of(tenant_id, Action.CHANNEL_GUARDED, COMMAND_LINE, channel=format_channel(channel)))
     except TransactionRefused:
         # This write may have succeeded at an earlier attempt whose response was lost.
         return read_guard(channel) == tenant_id

@@ -11,14 +11,14 @@ from pynamodb.transactions import TransactWrite
 
 from console.store.calls import TransactionRefused
 from console.trail.actions import Action
-from console.trail.recording import COMMAND_LINE, TrailEntry, tenant_trail
+from console.trail.recording import COMMAND_LINE
 from console.trees import text_of
 from tenants.keys import ItemKind
 from tenants.models import TenantUser, item_of
-from tenants.reading import REQUIRED
-from tenants.users import as_read, key_attributes
+from tenants.reading import REQUIRED, USER_WRITTEN
+from tenants.users import key_attributes
 from tenants.walking import Progress, walk
-from tenants.writing import write
+from tenants.writing import as_read, entry_of, write
 
 # The platform's own defaults.
 _DEFAULTS = {"display_name": "", "role": "member"}
@@ -58,14 +58,12 @@ def repair(item: TenantUser, given: Mapping[str, str]) -> bool:
 
     def add(writes: TransactWrite) -> None:
         actions = [getattr(TenantUser, name).set(value) for name, value in given.items()]
-        writes.update(TenantUser(item.plain("pk"), item.plain("sk")), actions=actions, condition=as_read(item))
+        bare = TenantUser(item.plain("pk"), item.plain("sk"))
+        writes.update(bare, actions=actions, condition=as_read(item, USER_WRITTEN))
 
-    payload = {"user": user_id, "changed": ", ".join(given)}
-    entry = TrailEntry(
-        tenant_trail(tenant_id), Action.USER_CHANGED, COMMAND_LINE, company_id=tenant_id, payload=payload
-    )
+    changed = ", ".join(given)
     try:
-        write(add, entry)
+        write(add, entry_of(tenant_id, Action.USER_CHANGED, COMMAND_LINE, user=user_id, changed=changed))
     except TransactionRefused:
         return False
     return True

@@ -24,7 +24,7 @@ from tenants import settings_text
 from tenants.console_items import SavedSettings
 from tenants.keys import META, checked_name, partition_of
 from tenants.models import TenantMeta
-from tenants.writing import check_writer, current_meta, entry_of, write
+from tenants.writing import as_read, check_writer, current_meta, entry_of, write
 
 # Characters of a value in the trail; longer values are cut.
 IN_TRAIL = 2_000
@@ -145,14 +145,9 @@ def overwritten(tenant_id: str) -> Overwritten | None:
 
 
 def _as_read(meta: TenantMeta) -> Condition:
-    condition: Condition = TenantMeta.pk.exists()
-    for name in ("settings", "name"):
-        attribute, value = getattr(TenantMeta, name), meta.raw.get(name)
-        if value is None:
-            condition &= attribute.does_not_exist()
-        elif "S" in value:
-            condition &= attribute == value["S"]
-        else:
+    names = ("settings", "name")
+    for name in names:
+        if "S" not in meta.raw.get(name, {"S": ""}):
             # Other types cannot be compared here, so the console never overwrites them.
             raise Invalid(f"The stored {name} is not text. Only the platform can fix it.")
-    return condition
+    return as_read(meta, names)

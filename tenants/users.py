@@ -22,7 +22,7 @@ from console.trees import text_of
 from tenants.keys import USERS, ItemKind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of
 from tenants.reading import USER_WRITTEN, form_digest, ids_of
-from tenants.writing import check_exists, check_writer, current_meta, entry_of, write_attempts
+from tenants.writing import as_read, check_exists, check_writer, current_meta, entry_of, write_attempts
 
 # A page of a Query contains about 2,000 users.
 PAGES = 20
@@ -134,7 +134,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
             actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
-            writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item))
+            writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item, USER_WRITTEN))
             add_version_check(writes, tenant_id, users.version)
 
         # Names and identities are personal: record that they changed, not how.
@@ -164,7 +164,7 @@ def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
             raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item) -> None:
-            writes.delete(_keyed(tenant_id, user_id), condition=as_read(item))
+            writes.delete(_keyed(tenant_id, user_id), condition=as_read(item, USER_WRITTEN))
             add_version_check(writes, tenant_id, users.version)
 
         role = text_of(item.plain("role"))
@@ -249,18 +249,3 @@ def _identities(stored: Any, rows: Sequence[tuple[str, str]]) -> str | None:
     if after == known and (stored is None or (isinstance(stored, str) and isinstance(before, dict))):
         return None
     return json.dumps(after, ensure_ascii=False, default=text_of)
-
-
-def as_read(item: TenantUser) -> Condition:
-    """Return the condition that what forms change of a user is unchanged since it was read."""
-    condition: Condition = TenantUser.pk.exists()
-    for name in USER_WRITTEN:
-        attribute = getattr(TenantUser, name)
-        value = item.raw.get(name)
-        if value is None:
-            condition &= attribute.does_not_exist()
-        elif "S" in value:
-            condition &= attribute == value["S"]
-        else:
-            condition &= attribute.exists()
-    return condition

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
 from console import clock
@@ -13,7 +14,7 @@ from console.store.connection import transaction
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, tenant_trail
 from tenants.keys import META, partition_of
-from tenants.models import TenantMeta
+from tenants.models import TenantItem, TenantMeta
 from tenants.queries import check_tenant
 
 # How often a change is attempted when other writes to the same items interfere.
@@ -27,9 +28,10 @@ def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
     check_tenant(tenant_id, staff)
 
 
-def entry_of(tenant_id: str, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
+def entry_of(tenant_id: str, action: Action, by: Staff | Actor, **payload: Any) -> TrailEntry:
     """Return an entry for a tenant's trail."""
-    return TrailEntry(tenant_trail(tenant_id), action, Actor.of(staff), company_id=tenant_id, payload=payload)
+    actor = by if isinstance(by, Actor) else Actor.of(by)
+    return TrailEntry(tenant_trail(tenant_id), action, actor, company_id=tenant_id, payload=payload)
 
 
 def write(add: Callable[[TransactWrite], None], *entries: TrailEntry) -> None:
@@ -67,6 +69,23 @@ def write_attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iter
 def check_exists(writes: TransactWrite, tenant_id: str) -> None:
     """Add to a transaction the condition that the tenant exists."""
     writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=TenantMeta.pk.exists())
+
+
+def as_read(item: TenantItem, names: Iterable[str]) -> Condition:
+    """Return the condition that the item exists, with these attributes as they were read.
+
+    Only text is compared; a value of another type must still be there.
+    """
+    condition: Condition = TenantItem.pk.exists()
+    for name in names:
+        attribute, value = getattr(type(item), name), item.raw.get(name)
+        if value is None:
+            condition &= attribute.does_not_exist()
+        elif "S" in value:
+            condition &= attribute == value["S"]
+        else:
+            condition &= attribute.exists()
+    return condition
 
 
 def current_meta(tenant_id: str) -> TenantMeta:

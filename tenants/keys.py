@@ -4,7 +4,7 @@ Channel ids that people type are validated and normalised to the form that webho
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
@@ -279,6 +279,16 @@ def checked_channel(type_typed: str, id_typed: str) -> Channel:
     name = checked_type(type_typed)
     known = TYPES.get(name)
     return Channel(name, checked_part((known.check if known else _any)(id_typed), "A channel's id", MAX_CHANNEL_ID))
+
+
+def channels_with_id(typed: str) -> Iterator[Channel]:
+    """Yield the channel of each type whose ids have a recognisable form that this one has."""
+    for name in TYPES:
+        if name != "dashboard":
+            try:
+                yield checked_channel(name, typed)
+            except Invalid:
+                continue
 
 
 def is_digest(channel: Channel) -> bool:

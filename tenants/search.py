@@ -1,18 +1,17 @@
 """The search box's finders for tenants, their users, and the owners of a channel."""
 
+from collections.abc import Iterable
+
 from django.urls import reverse
 
 from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind, matches_name
-from tenants.keys import TYPES, Channel, checked_channel, label_of
+from tenants.keys import Channel, channels_with_id, checked_channel, label_of
 from tenants.people import KnownUsers, users_known_by, users_of_id
 from tenants.queries import list_first_tenants, owners_of, row_for
 from tenants.records import TenantRow
-
-# Types whose ids have a recognisable form: a bare id is looked up as each type that accepts it.
-_TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
 def _tenant(value: str, staff: Staff) -> FinderResult:
@@ -63,16 +62,10 @@ def _channel(value: str, staff: Staff) -> FinderResult:
 
 def _channel_id(value: str, staff: Staff) -> FinderResult:
     """Look up a bare id as a channel of each type that accepts it."""
-    channels = []
-    for kind in _TOLD_BY_FORM:
-        try:
-            channels.append(checked_channel(kind, value))
-        except Invalid:
-            continue
-    return _owners(tuple(channels), staff)
+    return _owners(channels_with_id(value), staff)
 
 
-def _owners(channels: tuple[Channel, ...], staff: Staff) -> FinderResult:
+def _owners(channels: Iterable[Channel], staff: Staff) -> FinderResult:
     """Find the tenants in scope that have one of these channels. Three reads for each."""
     hits = []
     for channel in channels:

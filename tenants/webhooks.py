@@ -6,13 +6,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from console.errors import Invalid
-from tenants.keys import TYPES, Channel, checked_channel
+from tenants.keys import TYPES, Channel, channels_with_id, checked_channel
 
 MAX_PASTED = 20_000
 # For one text. Each candidate costs three reads.
 MAX_CANDIDATES = 6
-# Types to try for an id when no type is given.
-_GUESSED = ("whatsapp", "sms", "email", "teams", "slack", "telegram")
 # Where webhooks name the receiver: (path to the value, channel type, prefix of the id).
 _PATHS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("recipient", "id"), "teams", "28:"),
@@ -40,7 +38,10 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
         raise Invalid(f"That is longer than {MAX_PASTED:,} characters: paste the part that names the receiver.")
     if channel := Channel.of(text):
         return (channel,)
-    found = dict.fromkeys(_of_body(text, type_typed) if _is_body(text) else _of_id(text, type_typed))
+    if _is_body(text):
+        found = dict.fromkeys(_of_body(text, type_typed))
+    else:
+        found = dict.fromkeys([checked_channel(type_typed, text)] if type_typed.strip() else channels_with_id(text))
     if not found:
         raise Invalid("No channel recognised. Choose a type and enter the id alone.")
     return tuple(found)[:MAX_CANDIDATES]
@@ -48,17 +49,6 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
 
 def _is_body(text: str) -> bool:
     return text[0] in "{[" or ("=" in text and "&" in text)
-
-
-def _of_id(text: str, type_typed: str) -> Iterator[Channel]:
-    if type_typed.strip():
-        yield checked_channel(type_typed, text)
-        return
-    for kind in _GUESSED:
-        try:
-            yield checked_channel(kind, text)
-        except Invalid:
-            continue
 
 
 def _of_body(text: str, type_typed: str) -> Iterator[Channel]:

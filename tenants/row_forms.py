@@ -90,12 +90,12 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
         return bool(super().is_valid()) and not any(form.errors for form in self.forms)
 
 
-def _factory(row: type[PairForm], base: type[Rows], most: int) -> Any:
-    return forms.formset_factory(row, formset=base, extra=SPARE, max_num=most, absolute_max=most)
+def _factory(row: type[PairForm], most: int) -> Any:
+    return forms.formset_factory(row, formset=Rows, extra=SPARE, max_num=most, absolute_max=most)
 
 
-_CHANNEL_ROWS = _factory(PairForm, Rows, MAX_CHANNELS)
-_IDENTITY_ROWS = _factory(IdentityRow, Rows, MAX_IDENTITIES)
+_CHANNEL_ROWS = _factory(PairForm, MAX_CHANNELS)
+_IDENTITY_ROWS = _factory(IdentityRow, MAX_IDENTITIES)
 
 
 def _initial(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

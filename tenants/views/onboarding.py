@@ -155,8 +155,7 @@ def _settings(page: _OnboardingPage) -> HttpResponse:
     form = SettingsForm(page.data, stored=stored, mapped=lambda: [channel.type for channel in page.draft.channels])
     if page.data is None:
         return page.show(form=form, seen=stored.seen)
-    stale = page.data.get("seen", "") != stored.seen
-    if stale:
+    if page.data.get("seen", "") != stored.seen:
         words = "Somebody else changed these settings in the meantime. Save yours to replace them, or leave the page."
         return page.show(Conflict(), form=form, seen=stored.seen, problem=words, differences=form.differences())
     if not form.is_valid():

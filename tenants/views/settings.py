@@ -1,7 +1,6 @@
 """A tenant's settings: show and change them."""
 
 from functools import cache
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -60,35 +59,30 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
         # They were offered when the form was opened.
         return request.POST.getlist("enabled_channels")
 
+    def respond(form: SettingsForm, error: Exception | None = None, *, stale: bool = False) -> HttpResponse:
+        context = frame(tenant(), staff, "tenant-settings", "Change") | {
+            "form": form,
+            "seen": form.stored.seen,
+            "stale": stale,
+            "differences": form.differences() if stale else (),
+        }
+        return answer(request, "tenants/settings_change.html", context, error)
+
     if request.method != "POST":
-        form = SettingsForm(None, stored=stored, mapped=mapped)
-        return render(request, "tenants/settings_change.html", _context(request, tenant(), form))
+        return respond(SettingsForm(None, stored=stored, mapped=mapped))
     form = SettingsForm(request.POST, stored=stored, mapped=mapped)
     seen = request.POST.get("seen", "")
     if seen != stored.seen:
-        return answer(
-            request, "tenants/settings_change.html", _context(request, tenant(), form, stale=True), SettingsChanged()
-        )
+        return respond(form, SettingsChanged(), stale=True)
     if not form.is_valid():
-        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form), Invalid())
+        return respond(form, Invalid())
     try:
         changed = settings.save(tenant_id, form.name_typed, form.known, form.others, seen, staff)
     except SettingsChanged as error:
         form = SettingsForm(request.POST, stored=settings.load(tenant_id, staff), mapped=mapped)
-        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form, stale=True), error)
+        return respond(form, error, stale=True)
     except FAILURES as error:
         form.add_error(None, describe_error(error, "the settings"))
-        return answer(request, "tenants/settings_change.html", _context(request, tenant(), form), error)
+        return respond(form, error)
     messages.success(request, "The settings are saved." if changed else "Nothing to change.")
     return redirect("tenant-settings", tenant_id)
-
-
-def _context(
-    request: StaffRequest, tenant: Tenant | TenantRow, form: SettingsForm, *, stale: bool = False
-) -> dict[str, Any]:
-    return frame(tenant, request.staff, "tenant-settings", "Change") | {
-        "form": form,
-        "seen": form.stored.seen,
-        "stale": stale,
-        "differences": form.differences() if stale else (),
-    }

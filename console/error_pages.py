@@ -100,7 +100,7 @@ def render_status(
             _action(page, missing_table, title),
         ),
     }
-    template = "errors/_error.html" if as_fragment else f"errors/{503 if missing_table else status}.html"
+    template = "errors/_error.html" if as_fragment else "errors/error.html"
     response = render(request, template, context, status=status)
     if as_fragment:
         # A 409 would otherwise replace the row or panel that sent the request.

@@ -5,19 +5,20 @@
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
    - the id that a name proposes (data-proposed-from)
    - one submit per press (opt out: form[data-resubmit])
-   - focus kept on its row when htmx replaces a list, and words when the server does not answer at all */
+   - focus kept on its row when htmx replaces a list, and words when the server does not answer at all
+   The other scripts use its `say`. */
 "use strict";
+
+/** Has screen readers say words. */
+function say(words) {
+  document.getElementById("live").textContent = words;
+}
 
 (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const isVisible = (element) => element.getClientRects().length > 0;
   const isPressable = (element) => isVisible(element) && !element.disabled;
-
-  function announce(words) {
-    const live = $("#live");
-    if (live) live.textContent = words;
-  }
 
   /* ---- Relative times -------------------------------------------------------------------------------------- */
 
@@ -175,10 +176,10 @@
     try {
       await navigator.clipboard.writeText(source ? source.innerText : button.dataset.copy);
     } catch {
-      announce("Could not copy");
+      say("Could not copy");
       return;
     }
-    announce("Copied");
+    say("Copied");
     const icon = $("use", button);
     const usual = icon?.getAttribute("href");
     button.dataset.copied = "";

@@ -6,7 +6,7 @@
    - puts messages in without touching those that are there: nobody who reads is moved, nothing that is open closes */
 "use strict";
 
-/* global isSignedOut, keepFresh -- of live.js, which every page has */
+/* global say, linkTo, isSignedOut, keepFresh -- of console.js and live.js, which every page has */
 
 (() => {
   const place = document.getElementById("news");
@@ -23,14 +23,6 @@
 
   /* ---- The line ---------------------------------------------------------------------------------------------- */
 
-  function anchor({ href, label, press }) {
-    const made = document.createElement("a");
-    made.href = href;
-    made.textContent = label;
-    if (press) made.addEventListener("click", press);
-    return made;
-  }
-
   /** Writes the line, only if it says something else: it is read out each time. */
   function draw() {
     const words = [...told.values()].filter(Boolean).join(" · ");
@@ -42,7 +34,12 @@
     if (!words) return place.replaceChildren();
     const line = document.createElement("div");
     line.className = "news";
-    line.append(words, ...(leads ? [" · ", anchor(leads)] : []));
+    line.append(words);
+    if (leads) {
+      const made = linkTo(leads);
+      if (leads.press) made.addEventListener("click", leads.press);
+      line.append(" · ", made);
+    }
     place.replaceChildren(line);
   }
 
@@ -195,8 +192,7 @@
   /** Lets screen readers say what came: who wrote, and the words. */
   function read(arrived) {
     const came = messagesOf(talk());
-    const live = document.getElementById("live");
-    if (live) live.textContent = came.slice(came.indexOf(arrived)).map((each) => words(each)).join(" ");
+    say(came.slice(came.indexOf(arrived)).map((each) => words(each)).join(" "));
   }
 
   function words(message) {

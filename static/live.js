@@ -2,6 +2,11 @@
    The number is asked for as polling: that does not keep a session alive. How an open page is kept fresh (keepFresh). */
 "use strict";
 
+/** A link with these words. */
+function linkTo({ href, label }) {
+  return Object.assign(document.createElement("a"), { href, textContent: label });
+}
+
 /** Asks for what may have changed since `tag`: as polling, and without following to the sign-in page. Null: no answer. */
 async function askAgain(url, tag) {
   try {
@@ -107,8 +112,8 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const shown = first && `${told.length} ${first.id} ${first.words}`; // of several given at once the words grow
     if (!first || text.dataset.shown === shown) return;
     text.dataset.shown = shown;
-    const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
-    const all = Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: told.length > 1 ? `All ${told.length}` : "Dismiss" });
+    const open = linkTo({ href: first.url, label: "Open it" });
+    const all = linkTo({ href: FOR_YOU, label: told.length > 1 ? `All ${told.length}` : "Dismiss" });
     open.addEventListener("click", () => {
       putAway(first.id);
       if (told.length === 1) sessionStorage.removeItem(TOLD);
@@ -128,7 +133,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     room.replaceSync(`#told { min-height: ${height}px; }`);
     document.adoptedStyleSheets.push(room);
     place.setAttribute("aria-busy", "true");
-    place.querySelector("div").replaceChildren(Object.assign(document.createElement("a"), { href: FOR_YOU, textContent: "New for you" }));
+    place.querySelector("div").replaceChildren(linkTo({ href: FOR_YOU, label: "New for you" }));
     place.hidden = false;
   }
 

@@ -6,7 +6,7 @@
    - tells of new arrivals by a desktop notification where the person asked for that */
 "use strict";
 
-/* global keepFresh -- of live.js, which every page has */
+/* global say, linkTo, keepFresh -- of console.js and live.js, which every page has */
 
 (() => {
   /** The row of tabs, which scrolls on a small screen. */
@@ -49,20 +49,10 @@
       Boolean(document.querySelector("dialog[open]"));
   }
 
-  function say(words) {
-    const live = document.getElementById("live");
-    if (live) live.textContent = words;
-  }
-
   function tell(words, link) {
     const text = state.querySelector("div");
     text.textContent = words;
-    if (link) {
-      const anchor = document.createElement("a");
-      anchor.href = link.href;
-      anchor.textContent = link.label;
-      text.append(" ", anchor);
-    }
+    if (link) text.append(" ", linkTo(link));
     state.hidden = !words;
   }
 

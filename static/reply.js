@@ -6,7 +6,7 @@
    - takes a reply back before it leaves, and puts its text into the box again */
 "use strict";
 
-/* global isSignedOut -- of live.js, which every page has */
+/* global say, linkTo, isSignedOut -- of console.js and live.js, which every page has */
 
 (() => {
   const box = () => document.getElementById("reply");
@@ -17,11 +17,6 @@
   const area = () => box()?.querySelector("textarea[name=text]");
   const form = () => box()?.querySelector("form[data-reply]");
   const text = () => area()?.value ?? "";
-
-  function say(words) {
-    const live = document.getElementById("live");
-    if (live) live.textContent = words;
-  }
 
   /** A line above the form; "" for none. */
   function tell(words, link = null) {
@@ -35,11 +30,7 @@
       box().querySelector("h2").after(line);
     }
     line.textContent = words;
-    if (link) {
-      const made = document.createElement("a");
-      [made.href, made.textContent] = [link.href, link.label];
-      line.append(" ", made);
-    }
+    if (link) line.append(" ", linkTo(link));
   }
 
   /* ---- The draft --------------------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
    (queue.js puts new rows in the places of old ones). The bar with the buttons shows by itself, see lists.css. */
 "use strict";
 
+/* global say -- of console.js, which every page has */
+
 (() => {
   const list = document.getElementById("queue");
   if (!list) return;
@@ -29,22 +31,17 @@
     if (count) count.textContent = words(chosen.length);
   }
 
-  function say() {
-    const live = document.getElementById("live");
-    if (live) live.textContent = words(selected.size);
-  }
-
   function set(checked) {
     for (const box of usable()) box.checked = checked;
     note();
-    say();
+    say(words(selected.size));
   }
 
   list.addEventListener("change", (event) => {
     if (event.target.id === "select-all") set(event.target.checked);
     else if (event.target.name === "selected") {
       note();
-      say();
+      say(words(selected.size));
     }
   });
 

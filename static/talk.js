@@ -4,13 +4,10 @@
    - what was revealed (data-revealed) gets the focus and is read out */
 "use strict";
 
+/* global say -- of console.js, which every page has */
+
 (() => {
   let asked = null; // before earlier messages come in: the first message shown, where it stands, whether the link had the focus
-
-  function say(words) {
-    const live = document.getElementById("live");
-    if (live) live.textContent = words;
-  }
 
   function focusOn(element) {
     if (!element.matches("a, button")) element.tabIndex = -1;

@@ -158,7 +158,6 @@ OF_ALL: dict[str, Ending] = {
     "signed out everywhere": lambda scene: services.end_sessions(scene.username, actor=COMMAND_LINE),
     "signed out everywhere by an administrator": lambda scene: scene.manage("sessions/end", session="all"),
 }
-ENDINGS = OF_ONE | ASKED_FOR | OF_ALL
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ nothing that redaction masks. What would run, sets `window.pwned`; what would be
 
 from collections.abc import Iterable
 
-MARK = "x-pwn"
 _RUN = "window.pwned=1"
 
 SCRIPTS = (
@@ -260,8 +259,6 @@ KINDS = {
     "polyglots": POLYGLOTS,
 }
 LONG_WORD = "M" * 5000
-# What makes a text run on over its end, if nothing around it keeps it in.
-REORDERING = "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"
 
 
 def code_word(number: int) -> str:
@@ -278,12 +275,6 @@ STRINGS = tuple(
 def storable(text: str) -> str:
     """What a writer can store of a string as a DynamoDB text: UTF-8 has no halves of pairs."""
     return text.encode("utf-8", "replace").decode()
-
-
-def of_kind(*kinds: str) -> tuple[str, ...]:
-    """The strings of some kinds."""
-    wanted = {text for kind in kinds for text in KINDS[kind]}
-    return tuple(text for text in STRINGS if text.rpartition(" ")[0] in wanted)
 
 
 def joined(strings: Iterable[str]) -> str:

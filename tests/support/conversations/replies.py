@@ -6,7 +6,6 @@ from typing import Any
 
 from console import clock
 from console.permissions import Staff
-from conversations.models import Conversation
 from conversations.receiving.rows import MessageRow, partition_of
 from conversations.sending.outbox import accept, seal_form, unseal_form
 from conversations.sending.worker import Sender
@@ -86,7 +85,3 @@ def sent_entries(store: Store, action: str = "reply.send") -> list[dict[str, Any
         each | {"payload": json.loads(each["action_payload_redacted"])}
         for each in sorted(found, key=lambda each: each["ts_action_id"])
     ]
-
-
-def conversation_now() -> Conversation:
-    return Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)

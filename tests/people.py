@@ -10,7 +10,8 @@ from console.permissions import ALL, Staff
 from console.staff import sessions
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.models import AuditEntry
+from console.trail.recording import Actor, TrailEntry, build, staff_trail
 
 COMPANY = "ci-aaa-001"
 OTHER_COMPANY = "ci-bbb-002"
@@ -45,11 +46,15 @@ def auditor(username: str = "aiko.mori", scope: Iterable[str] = (ALL,)) -> Staff
     return member(username, "auditor", scope)
 
 
+def sign_in_entry(account: StaffAccount) -> AuditEntry:
+    """The entry with which a session of that person begins."""
+    return build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, Actor.of(Staff.of(account))), clock.now())
+
+
 def signed_in(account: StaffAccount) -> Client:
     """A browser in which that person is signed in."""
-    entry = build(TrailEntry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(Staff.of(account))), clock.now())
     client = Client()
-    client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, entry)
+    client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, sign_in_entry(account))
     return client
 
 

@@ -7,10 +7,11 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import refs
-from console.permissions import Role, Staff
+from console.permissions import Role
 from console.staff import accounts, password_links, passwords, services, sessions
 from console.trail.recording import staff_trail
 from tests import faults
+from tests.people import sign_in_entry
 from tests.store.console.staff.conftest import ADMIN
 
 NEW = "entirely new passphrase"
@@ -118,7 +119,7 @@ def test_forged_links_do_not_work_and_look_like_used_ones(store, client, link, c
 def test_setting_the_password_ends_all_sessions(client, agent, sign_in):
     sign_in(client)
     _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
-    client.cookies["session"] = token = sessions.start(accounts.get("amira.haddad"), _entry(agent))
+    client.cookies["session"] = token = sessions.start(accounts.get("amira.haddad"), sign_in_entry(agent))
     assert sessions.authenticate_request(token) is not None
     assert set_password(Client(), code).status_code == 302
     assert sessions.authenticate_request(token) is None
@@ -246,11 +247,3 @@ def test_second_factor_is_still_asked_for_after_a_new_password(store, client, li
     assert set_password(client, link).status_code == 302
     answer = client.post("/sign-in/", {"username": "new.person", "password": NEW})
     assert "Enter your code" in answer.content.decode()
-
-
-def _entry(agent):
-    from console import clock
-    from console.trail.actions import Action
-    from console.trail.recording import Actor, TrailEntry, build
-
-    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(Staff.of(agent))), clock.now())

@@ -18,6 +18,7 @@ from console.permissions import Staff
 from console.staff import authentication, passwords, services, sessions
 from console.trail.recording import staff_trail
 from tests import faults
+from tests.people import sign_in_entry
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 pytestmark = pytest.mark.pages
@@ -281,7 +282,7 @@ def test_sign_out_goes_on_to_the_company_only_for_sessions_that_began_there(stor
     settings.OIDC_ISSUER = "https://login.example"
     for method, goes_to in ((sessions.PASSWORD, "/sign-in/"), (sessions.COMPANY_SIGN_IN, "/sign-out/company/")):
         browser = Client()
-        browser.cookies["session"] = sessions.start(agent, _entry(agent), method=method)
+        browser.cookies["session"] = sessions.start(agent, sign_in_entry(agent), method=method)
         assert browser.post("/sign-out/")["Location"] == goes_to
     assert store.all("STAFF_SESSIONS") == []
 
@@ -373,7 +374,7 @@ def test_sign_in_needs_a_csrf_token(store, agent):
 
 def test_sign_out_needs_a_csrf_token_and_a_post(store, agent):
     client = Client(enforce_csrf_checks=True)
-    token = sessions.start(agent, _entry(agent))
+    token = sessions.start(agent, sign_in_entry(agent))
     client.cookies["session"] = token
     assert client.post("/sign-out/").status_code == 403
     assert client.get("/sign-out/")["Location"] == "/"
@@ -483,14 +484,6 @@ def test_old_session_of_another_account_in_the_same_browser_ends(store, agent, c
     assert client.get("/").content == b"home of tom.becker"
     assert sessions.authenticate_request(first) is None
     assert [item["username"] for item in store.all("STAFF_SESSIONS")] == ["tom.becker"]
-
-
-def _entry(agent):
-    from console import clock
-    from console.trail.actions import Action
-    from console.trail.recording import Actor, TrailEntry, build
-
-    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(Staff.of(agent))), clock.now())
 
 
 def test_who_comes_when_too_many_sign_in_is_told_so_and_loses_no_attempt(store, agent, client, monkeypatch, settings):

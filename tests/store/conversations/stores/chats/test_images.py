@@ -14,6 +14,7 @@ from tests.support.conversations.stores.chats.kit import (
     PROMPT,
     USER,
     ago,
+    fact,
     image,
     listing,
     record,
@@ -25,10 +26,6 @@ URI = "https://images.example/a.png"
 
 def by_prompt(prompt=PROMPT, **which):
     return listing("prompt", prompt, **which)
-
-
-def fact(page, label):
-    return next(each for each in page.facts if each.label == label)
 
 
 def test_images_of_a_prompt_are_listed_newest_first_by_one_query_of_the_index(store):

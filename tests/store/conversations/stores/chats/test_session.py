@@ -33,6 +33,7 @@ from tests.support.conversations.stores.chats.kit import (
     USER,
     ago,
     event,
+    fact,
     image,
     opened,
     record,
@@ -44,10 +45,6 @@ from tests.support.conversations.stores.chats.kit import (
 from tests.support.conversations.stores.kit import messages, said, staff
 
 BEGUN = 1_700_000_000
-
-
-def fact(page, label):
-    return next(each for each in page.facts if each.label == label)
 
 
 @pytest.fixture

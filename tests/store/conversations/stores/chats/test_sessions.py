@@ -27,6 +27,7 @@ from tests.support.conversations.stores.chats.kit import (
     USER,
     ago,
     event,
+    fact,
     listing,
     session,
     session_id,
@@ -35,10 +36,6 @@ from tests.support.conversations.stores.chats.kit import (
 )
 from tests.support.conversations.stores.kit import staff
 from tests.tables import create, gsis
-
-
-def fact(page, label):
-    return next(each for each in page.facts if each.label == label)
 
 
 def test_running_finished_and_expired_sessions_are_one_list_newest_first(store):

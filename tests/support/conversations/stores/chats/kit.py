@@ -7,6 +7,7 @@ from typing import Any
 
 from console import clock
 from console.permissions import Role, Staff
+from console.trees import Fact
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.records import Listing, RecordPage, RecordPlace
@@ -89,3 +90,8 @@ def find(look: str, typed: str, who: Staff = ADMIN) -> RecordPlace:
 def states(page: Listing) -> list[tuple[str, str]]:
     """The time that each row's session began, by its id, and its state."""
     return [(row.place.parts[2].rpartition(":")[2], row.cells[0].text) for row in page.rows]
+
+
+def fact(page: RecordPage, label: str) -> Fact:
+    """The fact of a page with that label."""
+    return next(each for each in page.facts if each.label == label)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from conversations.reading import reference_of
 from tests.dynamodb import Store
 
 
@@ -59,6 +60,21 @@ def put_conversation(store: Store, **overrides: Any) -> dict[str, Any]:
     item = conversation(**overrides)
     store.put("CONVERSATIONS", item)
     return item
+
+
+def key_of(item: dict[str, Any]) -> dict[str, str]:
+    """The key of a conversation."""
+    return {name: item[name] for name in ("primary_channel", "conversation_id")}
+
+
+def reference(item: dict[str, Any]) -> str:
+    """The reference of a conversation, as it stands in addresses."""
+    return reference_of(**key_of(item))
+
+
+def url_of(item: dict[str, Any], part: str = "") -> str:
+    """The address of a conversation, or of a part of it."""
+    return f"/conversations/{reference(item)}/{part}"
 
 
 def event(now: datetime, **more: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import without_polls
 from tests.browser.looks import check_look, check_looks
-from tests.items import conversation
+from tests.items import conversation, key_of
 
 COMPANY = "ci-cuc-001"
 
@@ -43,7 +43,7 @@ class Talk:
             updated_at=instant(90),
             **more,
         )
-        self.key = {name: self.item[name] for name in ("primary_channel", "conversation_id")}
+        self.key = key_of(self.item)
         platform.put_item(Item=self.item)
 
     def open(self, page: Page) -> Page:

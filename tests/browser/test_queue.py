@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import sign_in
-from tests.items import conversation
+from tests.items import conversation, key_of
 
 COMPANY = "ci-cuc-001"
 # The first answer of an open page comes within a second, the next ones every eight; then the indexer's own.
@@ -27,7 +27,7 @@ def asked(platform):
             **more,
         )
         platform.put_item(Item=item)
-        key = {name: item[name] for name in ("primary_channel", "conversation_id")}
+        key = key_of(item)
         keys.append(key)
         platform.update_item(
             Key=key,

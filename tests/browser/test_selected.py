@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.looks import check_looks
-from tests.items import conversation
+from tests.items import conversation, key_of
 
 COMPANY = "ci-cuc-001"
 QUEUE = f"/queue/?company={COMPANY}"
@@ -35,7 +35,7 @@ def asked(platform):
                 **more,
             )
             platform.put_item(Item=item)
-            keys.append({name: item[name] for name in ("primary_channel", "conversation_id")})
+            keys.append(key_of(item))
 
     yield ask
     for key in keys:

@@ -2,7 +2,6 @@
 
 import random
 import time
-from html import unescape
 
 import pytest
 
@@ -10,7 +9,8 @@ from console.redaction import excerpt
 from console.redaction.credentials import mask_text
 from console.redaction.documents import redact_document
 from conversations.messages import StoredMessages
-from conversations.reading import reference_of
+from tests.answers import text_of
+from tests.items import url_of
 from tests.people import auditor, member, signed_in
 from tests.store.conversations.test_queue import waiting
 from tests.support.redaction.hostile import REPEATED
@@ -103,15 +103,14 @@ def stored_as_reason(text):
 @pytest.mark.parametrize("name", STRANGERS)
 def test_pages_with_what_a_stranger_writes_take_time_in_proportion_to_its_length(store, place, stored, name):
     item = stored("")
-    reference = reference_of(item["primary_channel"], item["conversation_id"])
-    url = {"conversation": f"/conversations/{reference}/", "queue": "/queue/"}[place]
+    url = {"conversation": url_of(item), "queue": "/queue/"}[place]
     # Auditors have no queue; agents get excerpts of what is redacted there as well.
     client = signed_in(auditor() if place == "conversation" else member())
 
     def page(text):
         answer = client.get(url)
         assert answer.status_code == 200
-        assert text[:5] in unescape(answer.content.decode())
+        assert text[:5] in text_of(answer)
 
     def page_seconds(text):
         store.put("CONVERSATIONS", stored(text))

@@ -1,6 +1,5 @@
 """Who may not reveal cannot confirm guesses unseen: a reason, an entry before any result, and so many an hour."""
 
-import html
 import json
 import re
 from datetime import timedelta
@@ -12,6 +11,7 @@ from console.audit.access_log.reading import access_log_of_person, access_log_of
 from conversations.companies import register
 from conversations.stores.chats.keys import user_ids_of
 from tests import faults
+from tests.answers import text_of
 from tests.items import conversation
 from tests.people import COMPANY, admin, as_staff, auditor, member, signed_in
 
@@ -54,10 +54,6 @@ def searches(store) -> list[dict]:
 
 def payload(entry: dict) -> dict:
     return json.loads(entry["action_payload_redacted"])
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
 
 
 def without_what_changes(answer) -> str:

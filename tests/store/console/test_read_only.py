@@ -2,8 +2,7 @@
 
 import pytest
 
-from conversations.reading import reference_of
-from tests.items import conversation
+from tests.items import conversation, key_of, url_of
 from tests.people import admin, member, signed_in
 
 HERE = ("STAFF", "STAFF_SESSIONS", "CONSOLE", "CONVERSATIONS", "CONVERSATION_STATE")
@@ -14,14 +13,6 @@ REASON = b"no audit trail tables"
 def without_trail(bare_store):
     bare_store.create_tables(*HERE)
     return bare_store
-
-
-def key_of(item) -> dict[str, str]:
-    return {name: item[name] for name in ("primary_channel", "conversation_id")}
-
-
-def page_of(item) -> str:
-    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/"
 
 
 def test_people_can_sign_in_and_out(without_trail):
@@ -41,19 +32,19 @@ def test_conversations_are_shown_redacted_with_the_reason_and_without_actions(wi
     item = conversation(messages=[{"role": "user", "content": "Call me on 07700 900123"}], hand_off_to_human=True)
     without_trail.put("CONVERSATIONS", item)
     client = signed_in(member())
-    for url in ("/queue/", page_of(item)):
+    for url in ("/queue/", url_of(item)):
         text = client.get(url).content
         assert REASON in text
         assert b'name="intent"' not in text
         assert b"07700 900123" not in text
-    assert b"***-***-0123" in client.get(page_of(item)).content
+    assert b"***-***-0123" in client.get(url_of(item)).content
 
 
 def test_nothing_is_revealed_or_changed(without_trail):
     item = conversation()
     without_trail.put("CONVERSATIONS", item)
     client = signed_in(admin())
-    assert client.post(page_of(item) + "reveal/").status_code == 503
+    assert client.post(url_of(item) + "reveal/").status_code == 503
     assert without_trail.get("CONVERSATIONS", **key_of(item)) == item
 
 
@@ -62,10 +53,10 @@ def test_without_the_idempotency_table_an_action_is_refused_before_anything_is_w
     item = conversation()
     bare_store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    text = client.get(page_of(item)).content.decode()
+    text = client.get(url_of(item)).content.decode()
     intent = text.split('name="intent" value="')[1].split('"')[0]
     bare_store.drop_table("IDEMPOTENCY")
-    assert client.post(page_of(item) + "hand-off/", {"intent": intent}).status_code == 503
+    assert client.post(url_of(item) + "hand-off/", {"intent": intent}).status_code == 503
     assert "hand_off_agent" not in bare_store.get("CONVERSATIONS", **key_of(item))
     actions = {entry["action_type"] for entry in bare_store.all("AUDIT")}
     assert actions == {"staff.sign_in", "transcript.opened"}

@@ -11,18 +11,14 @@ from django.test import Client
 from console import clock
 from console.refs import seal, seal_data
 from console.store.presence import index_ready
-from conversations.reading import reference_of
 from tests import faults
-from tests.items import put_conversation
+from tests.answers import text_of
+from tests.items import put_conversation, url_of
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
-
-
-def url_of(item, part: str = "") -> str:
-    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/{part}"
 
 
 def message(number: int, text: str, role: str = "assistant", minutes_ago: float = 0) -> dict:
@@ -260,7 +256,7 @@ def test_missing_state_is_one_line_in_its_panel(bare_store):
     item = put_conversation(bare_store)
     answer = signed_in(admin()).get(url_of(item))
     assert answer.status_code == 200
-    assert "This environment has no middleware state table" in html.unescape(answer.content.decode())
+    assert "This environment has no middleware state table" in text_of(answer)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +270,7 @@ def test_what_fails_beside_the_transcript_is_one_line(store, item, operation, ta
     client = signed_in(member())
     with faults.fail_before(operation, table_key=table, times=faults.ALWAYS):
         answer = client.get(url_of(item))
-    text = html.unescape(answer.content.decode())
+    text = text_of(answer)
     assert answer.status_code == 200
     assert line in text
     assert "Hello there" in text

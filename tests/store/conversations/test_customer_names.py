@@ -14,9 +14,10 @@ from console.store.calls import table_name
 from console.store.connection import note_absent
 from conversations.companies import register
 from conversations.models import Conversation
-from conversations.reading import customer_of, reference_of
+from conversations.reading import customer_of
+from tests.answers import text_of
 from tests.dynamodb import to_dynamodb
-from tests.items import conversation
+from tests.items import conversation, key_of, url_of
 from tests.people import admin, auditor, member, signed_in
 from tests.queue import filled
 from tests.store.conversations.test_queue_index import waiting
@@ -143,7 +144,7 @@ def rosa(store):
 
 
 def pages(item) -> list[str]:
-    here = f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/"
+    here = url_of(item)
     return [
         here,
         f"{here}timeline/",
@@ -174,16 +175,16 @@ def test_lists_the_queue_and_headings_say_it_to_agents_and_not_to_auditors(store
 
 
 def test_search_and_the_page_of_a_lost_race_say_it_too(store, rosa):
-    here = f"/conversations/{reference_of(rosa['primary_channel'], rosa['conversation_id'])}/"
+    here = url_of(rosa)
     client = signed_in(member())
     intent = re.search(r'name="intent" value="([^"]+)"', client.get(here).content.decode())[1]
-    key = {name: rosa[name] for name in ("primary_channel", "conversation_id")}
+    key = key_of(rosa)
     store.update("CONVERSATIONS", key, hand_off_agent="tom.becker", hand_off_action_id="f" * 32)
     lost = client.post(f"{here}hand-off/", {"intent": intent})
     assert lost.status_code == 409
-    assert "Rosa · r…@uni.example" in html.unescape(lost.content.decode())
+    assert "Rosa · r…@uni.example" in text_of(lost)
     found = client.post("/search/", {"typed": rosa["conversation_id"]}, follow=True)
-    assert "Rosa · r…@uni.example" in html.unescape(found.content.decode())
+    assert "Rosa · r…@uni.example" in text_of(found)
 
 
 @pytest.mark.parametrize("index", ["hand-off-queue-index", "company-id-updated-at-index"])

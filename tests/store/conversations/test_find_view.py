@@ -4,7 +4,6 @@ import re
 from html import unescape
 
 import pytest
-from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from console.store import presence
 from console.store.models import SORT_KEY_BYTES, fits
 from conversations.lookups import find_by_id, spellings
 from conversations.reading import reference_of, seal_list_context, url_by_id
-from tests.items import conversation, put_conversation
+from tests.items import conversation, put_conversation, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -38,10 +37,6 @@ def by_reply(client, channel: str, ours: str, recipient: str):
 
 def by_id(client, typed: str):
     return client.post(FIND, {"look": "id", "conversation_id": typed})
-
-
-def page_of(item) -> str:
-    return reverse("conversation", args=[reference_of(item["primary_channel"], item["conversation_id"])])
 
 
 def told(response) -> str:
@@ -110,7 +105,7 @@ def test_one_conversation_found_opens_at_once(store, agent, stored):
     item = put_conversation(store, primary_channel=stored)
     with store.calls() as seen:
         response = by_recipient(agent, "+44 7700 900123")
-    assert (response.status_code, response["Location"]) == (302, page_of(item))
+    assert (response.status_code, response["Location"]) == (302, url_of(item))
     assert [call.operation for call in seen] == ["BatchGetItem", "Query", "Query"]
 
 
@@ -132,7 +127,7 @@ def test_several_spellings_found_make_a_sealed_results_page_that_can_be_walked(s
     assert "7700" not in url
     results = agent.get(url)
     first, second = rows_in(results)
-    assert first.split("?")[0] == page_of(items[0])
+    assert first.split("?")[0] == url_of(items[0])
     assert TEL[3:] not in results.content.decode()
     path, token = first.split("?in=")
     assert agent.get(f"{path}step/next/", {"in": token})["Location"] == second
@@ -153,7 +148,7 @@ def test_none_and_out_of_scope_are_told_with_the_same_words(store, agent):
 def test_what_a_scope_hides_does_not_count(store, agent):
     mine = conversation()
     store.put_all("CONVERSATIONS", [mine, *(conversation(company_id=OTHER_COMPANY) for _ in range(5))])
-    assert by_recipient(agent, TEL)["Location"] == page_of(mine)
+    assert by_recipient(agent, TEL)["Location"] == url_of(mine)
 
 
 # --- By our side and the recipient ------------------------------------------------------------------------------
@@ -174,7 +169,7 @@ def test_each_channel_is_found_through_its_reply_index(store, agent, channel, at
     store.put_all("CONVERSATIONS", items)
     with store.calls() as seen:
         response = by_reply(agent, channel, f" {ours} ", theirs.replace("+44", "+44 (0)"))
-    assert response["Location"] == page_of(items[0])
+    assert response["Location"] == url_of(items[0])
     assert {call.index for call in seen if call.operation == "Query"} == {
         {
             "whatsapp": "company-whatsapp-number-recipient-tel-index",
@@ -200,7 +195,7 @@ def test_an_id_of_any_shape_is_found_through_its_index(store, agent, conversatio
     put_conversation(store)
     with store.calls() as seen:
         response = by_id(agent, f"  {conversation_id} ")
-    assert response["Location"] == page_of(item)
+    assert response["Location"] == url_of(item)
     assert [(call.operation, call.index) for call in seen][1:] == [("Query", "conversation-id-index"), ("GetItem", "")]
 
 
@@ -217,14 +212,14 @@ def test_an_id_out_of_scope_or_past_its_ttl_is_as_unknown(store, agent):
         texts = {re.sub(r'(name="conversation_id"|value="[^"]*")', "", told(answer)) for answer in answers}
         assert len(texts) == 1
         assert "No matches" in texts.pop()
-    assert by_id(signed_in(admin()), "nobody")["Location"] == page_of(nobody)
+    assert by_id(signed_in(admin()), "nobody")["Location"] == url_of(nobody)
 
 
 def test_an_address_made_from_an_id_alone_leads_to_its_conversation(store, agent):
     item = put_conversation(store, conversation_id="once#447700900123")
     url = url_by_id("once#447700900123")
     assert "7700900123" not in url
-    assert agent.get(url)["Location"] == page_of(item)
+    assert agent.get(url)["Location"] == url_of(item)
     assert "No matches." in told(agent.get(url_by_id("elsewhere")))
     assert len(rows_in(agent.get(url.replace("&open=one", "")))) == 1
 

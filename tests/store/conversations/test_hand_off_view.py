@@ -6,24 +6,15 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.reading import reference_of
 from tests import faults
-from tests.items import conversation, put_conversation
+from tests.items import conversation, key_of, put_conversation, url_of
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
 
 
-def key(item):
-    return {name: item[name] for name in ("primary_channel", "conversation_id")}
-
-
-def page_of(item) -> str:
-    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/"
-
-
 def form(client, item, label: str) -> dict[str, str]:
     """The fields of the panel's form whose button has that label."""
-    text = client.get(page_of(item)).content.decode()
+    text = client.get(url_of(item)).content.decode()
     for found in re.findall(r"<form[^>]*hand-off[^>]*>.*?</form>", text, re.DOTALL):
         if f">{label}" in found:
             fields = dict(re.findall(r'<input[^>]*name="(intent|in)" value="([^"]*)"', found))
@@ -35,12 +26,12 @@ def form(client, item, label: str) -> dict[str, str]:
 def test_take_over_redirects_to_the_conversation_which_then_is_mine(store):
     item = put_conversation(store)
     client = signed_in(member())
-    answer = client.post(page_of(item) + "hand-off/", form(client, item, "Take over"), follow=True)
+    answer = client.post(url_of(item) + "hand-off/", form(client, item, "Take over"), follow=True)
     text = answer.content.decode()
-    assert answer.redirect_chain[0][0] == page_of(item)
+    assert answer.redirect_chain[0][0] == url_of(item)
     assert "You took over." in text
     assert "You have this conversation" in text
-    stored = store.get("CONVERSATIONS", **key(item))
+    stored = store.get("CONVERSATIONS", **key_of(item))
     assert stored["hand_off_agent"] == "amira.haddad"
     assert stored["hand_off_to_human"] is True
 
@@ -50,7 +41,7 @@ def test_a_form_sent_twice_acts_once(store):
     client = signed_in(member())
     fields = form(client, item, "Take over")
     for _ in range(2):
-        assert client.post(page_of(item) + "hand-off/", fields).status_code == 302
+        assert client.post(url_of(item) + "hand-off/", fields).status_code == 302
     assert len([entry for entry in store.all("AUDIT") if entry["action_type"] == "hand_off.take_over"]) == 1
 
 
@@ -59,13 +50,13 @@ def test_the_second_taker_is_told_who_won_and_sees_the_fresh_state(store):
     store.put("CONVERSATIONS", item)
     first, second = signed_in(member()), signed_in(member("tom.becker"))
     fields = {"amira": form(first, item, "Take"), "tom": form(second, item, "Take")}
-    assert first.post(page_of(item) + "hand-off/", fields["amira"]).status_code == 302
-    answer = second.post(page_of(item) + "hand-off/", fields["tom"])
+    assert first.post(url_of(item) + "hand-off/", fields["amira"]).status_code == 302
+    answer = second.post(url_of(item) + "hand-off/", fields["tom"])
     text = answer.content.decode()
     assert answer.status_code == 409
     assert "Somebody else changed this first" in text
     assert "Take from Amira Haddad" in text
-    assert store.get("CONVERSATIONS", **key(item))["hand_off_agent"] == "amira.haddad"
+    assert store.get("CONVERSATIONS", **key_of(item))["hand_off_agent"] == "amira.haddad"
 
 
 def test_taking_from_a_colleague_needs_a_reason_and_keeps_the_form(store):
@@ -73,10 +64,10 @@ def test_taking_from_a_colleague_needs_a_reason_and_keeps_the_form(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = form(client, item, "Take from tom.becker")
-    refused = client.post(page_of(item) + "hand-off/", fields | {"reason": " "})
+    refused = client.post(url_of(item) + "hand-off/", fields | {"reason": " "})
     assert refused.status_code == 400
     assert b"Say why" in refused.content
-    assert client.post(page_of(item) + "hand-off/", fields | {"reason": "Tom is ill"}).status_code == 302
+    assert client.post(url_of(item) + "hand-off/", fields | {"reason": "Tom is ill"}).status_code == 302
     [entry] = [each for each in store.all("AUDIT") if each["action_type"] == "hand_off.take_from_colleague"]
     assert "Tom is ill" in entry["action_payload_redacted"]
 
@@ -86,10 +77,10 @@ def test_a_note_is_kept_for_the_next_person_and_stays_out_of_the_trail(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = form(client, item, "Hand back to the AI")
-    client.post(page_of(item) + "hand-off/", fields | {"note": "Wants a call <b>tomorrow</b>"})
-    assert store.get("CONVERSATIONS", **key(item))["hand_off_note"] == "Wants a call <b>tomorrow</b>"
+    client.post(url_of(item) + "hand-off/", fields | {"note": "Wants a call <b>tomorrow</b>"})
+    assert store.get("CONVERSATIONS", **key_of(item))["hand_off_note"] == "Wants a call <b>tomorrow</b>"
     assert "tomorrow" not in str(store.all("AUDIT"))
-    assert "Wants a call &lt;b&gt;tomorrow&lt;/b&gt;" in client.get(page_of(item)).content.decode()
+    assert "Wants a call &lt;b&gt;tomorrow&lt;/b&gt;" in client.get(url_of(item)).content.decode()
 
 
 def test_a_routing_that_somebody_else_changed_is_left_and_told(store, settings):
@@ -97,10 +88,10 @@ def test_a_routing_that_somebody_else_changed_is_left_and_told(store, settings):
     client = signed_in(member())
     for theirs in (True, False):
         item = put_conversation(store)
-        client.post(page_of(item) + "hand-off/", form(client, item, "Take over"))
-        store.update("CONVERSATIONS", key(item), auto_queue_reply_message=theirs)
+        client.post(url_of(item) + "hand-off/", form(client, item, "Take over"))
+        store.update("CONVERSATIONS", key_of(item), auto_queue_reply_message=theirs)
         fields = form(client, item, "Hand back to the AI")
-        text = client.post(page_of(item) + "hand-off/", fields, follow=True).content.decode()
+        text = client.post(url_of(item) + "hand-off/", fields, follow=True).content.decode()
         assert "Handed back to the AI." in text
         assert ("somebody else changed where this customer&#x27;s messages go" in text) is not theirs
 
@@ -111,13 +102,13 @@ def test_when_the_answer_is_unknown_the_typed_note_is_offered_again(store):
     client = signed_in(member())
     fields = form(client, item, "Hand back to the AI") | {"note": "Long note <typed>"}
     with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
-        answer = client.post(page_of(item) + "hand-off/", fields)
+        answer = client.post(url_of(item) + "hand-off/", fields)
     text = answer.content.decode()
     assert answer.status_code == 503
     assert "Long note &lt;typed&gt;" in text
     assert fields["intent"] in text
-    assert client.post(page_of(item) + "hand-off/", fields).status_code == 302
-    assert store.get("CONVERSATIONS", **key(item))["hand_off_note"] == "Long note <typed>"
+    assert client.post(url_of(item) + "hand-off/", fields).status_code == 302
+    assert store.get("CONVERSATIONS", **key_of(item))["hand_off_note"] == "Long note <typed>"
 
 
 def test_another_persons_form_and_junk_are_not_found(store):
@@ -125,30 +116,30 @@ def test_another_persons_form_and_junk_are_not_found(store):
     fields = form(signed_in(member()), item, "Take over")
     other = signed_in(member("tom.becker"))
     for sent in (fields, {"intent": "junk"}, {}):
-        assert other.post(page_of(item) + "hand-off/", sent).status_code == 404
-    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key(item))
+        assert other.post(url_of(item) + "hand-off/", sent).status_code == 404
+    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key_of(item))
 
 
 def test_a_form_of_another_conversation_is_not_accepted_here(store):
     one, other = conversation(request_id="one"), conversation(request_id="other")
     store.put_all("CONVERSATIONS", [one, other])
     client = signed_in(member())
-    assert client.post(page_of(other) + "hand-off/", form(client, one, "Take over")).status_code == 404
-    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key(one))
+    assert client.post(url_of(other) + "hand-off/", form(client, one, "Take over")).status_code == 404
+    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key_of(one))
 
 
 @pytest.mark.parametrize("person", [lambda: auditor(), lambda: member("ola", "onboarding")])
 def test_roles_without_the_permission_are_refused(store, person):
     item = put_conversation(store)
-    assert signed_in(person()).post(page_of(item) + "hand-off/", {"intent": "x"}).status_code == 403
+    assert signed_in(person()).post(url_of(item) + "hand-off/", {"intent": "x"}).status_code == 403
 
 
 def test_a_conversation_that_left_the_scope_is_not_found(store):
     item = put_conversation(store)
     client = signed_in(member())
     fields = form(client, item, "Take over")
-    store.update("CONVERSATIONS", key(item), company_id=OTHER_COMPANY)
-    assert client.post(page_of(item) + "hand-off/", fields).status_code == 404
+    store.update("CONVERSATIONS", key_of(item), company_id=OTHER_COMPANY)
+    assert client.post(url_of(item) + "hand-off/", fields).status_code == 404
 
 
 def test_an_overridden_take_over_is_told_and_can_be_taken_again_with_its_timer(store):
@@ -156,9 +147,9 @@ def test_an_overridden_take_over_is_told_and_can_be_taken_again_with_its_timer(s
     item = held("amira.haddad", hand_off_to_human=False, hand_off_requested_at=asked)
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    assert "The platform overrode your take-over" in client.get(page_of(item)).content.decode()
-    assert client.post(page_of(item) + "hand-off/", form(client, item, "Take over again")).status_code == 302
-    stored = store.get("CONVERSATIONS", **key(item))
+    assert "The platform overrode your take-over" in client.get(url_of(item)).content.decode()
+    assert client.post(url_of(item) + "hand-off/", form(client, item, "Take over again")).status_code == 302
+    stored = store.get("CONVERSATIONS", **key_of(item))
     assert stored["hand_off_to_human"] is True
     assert stored["hand_off_requested_at"] == asked
 
@@ -168,8 +159,8 @@ def test_line_ends_count_as_the_browser_counts_them(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = form(client, item, "Hand back") | {"note": "a\r\n" * 999 + "b"}
-    assert client.post(page_of(item) + "hand-off/", fields).status_code == 302
-    assert store.get("CONVERSATIONS", **key(item))["hand_off_note"] == "a\n" * 999 + "b"
+    assert client.post(url_of(item) + "hand-off/", fields).status_code == 302
+    assert store.get("CONVERSATIONS", **key_of(item))["hand_off_note"] == "a\n" * 999 + "b"
 
 
 def test_a_busy_database_keeps_the_typed_note(store):
@@ -179,7 +170,7 @@ def test_a_busy_database_keeps_the_typed_note(store):
     fields = form(client, item, "Hand back") | {"note": "typed with care"}
     code = "ProvisionedThroughputExceededException"
     with faults.refuse("TransactWriteItems", code=code, times=faults.ALWAYS):
-        answer = client.post(page_of(item) + "hand-off/", fields)
+        answer = client.post(url_of(item) + "hand-off/", fields)
     assert answer.status_code == 429
     assert "typed with care" in answer.content.decode()
 
@@ -190,7 +181,7 @@ def test_without_its_tables_nobody_is_asked_to_send_an_action_again(bare_store):
     client = signed_in(member())
     sent = form(client, item, "Take over")
     bare_store.drop_table("IDEMPOTENCY")
-    answer = client.post(page_of(item) + "hand-off/", sent)
+    answer = client.post(url_of(item) + "hand-off/", sent)
     assert answer.status_code == 503
     assert "nothing can be changed" in answer.content.decode()
     assert "Send it again" not in answer.content.decode()
@@ -200,7 +191,7 @@ def row_form(client, item) -> dict[str, str]:
     """What the button of the conversation's row of "mine" sends."""
     text = client.get("/queue/?tab=mine&channel=whatsapp").content.decode()
     form = re.search(r'<form id="row".*?</form>', text, re.DOTALL)[0]
-    pressed = re.search(rf'formaction="{page_of(item)}hand-off/" name="intent" value="([^"]*)"', text)[1]
+    pressed = re.search(rf'formaction="{url_of(item)}hand-off/" name="intent" value="([^"]*)"', text)[1]
     return dict(re.findall(r'<input type="hidden" name="(in|stay)" value="([^"]*)"', form)) | {"intent": pressed}
 
 
@@ -208,10 +199,10 @@ def test_who_hands_back_from_a_row_stays_in_the_list(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    answer = client.post(page_of(item) + "hand-off/", row_form(client, item), follow=True)
+    answer = client.post(url_of(item) + "hand-off/", row_form(client, item), follow=True)
     assert answer.redirect_chain == [("/queue/?tab=mine&channel=whatsapp", 302)]
     assert "***-***-0123: Handed back to the AI." in answer.content.decode()
-    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key(item))
+    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key_of(item))
 
 
 def test_who_takes_from_a_row_is_led_to_the_conversation(store):
@@ -219,7 +210,7 @@ def test_who_takes_from_a_row_is_led_to_the_conversation(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = form(client, item, "Take") | {"stay": "1"}
-    assert client.post(page_of(item) + "hand-off/", fields)["Location"] == page_of(item)
+    assert client.post(url_of(item) + "hand-off/", fields)["Location"] == url_of(item)
 
 
 def test_a_row_of_no_known_list_leads_to_the_conversation(store):
@@ -227,4 +218,4 @@ def test_a_row_of_no_known_list_leads_to_the_conversation(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = row_form(client, item) | {"in": "made-up"}
-    assert client.post(page_of(item) + "hand-off/", fields)["Location"] == page_of(item)
+    assert client.post(url_of(item) + "hand-off/", fields)["Location"] == url_of(item)

@@ -11,7 +11,7 @@ from console.refs import seal
 from conversations.companies import register
 from conversations.reading import list_link, open_list_context, reference_of, seal_list_context
 from tests import faults
-from tests.items import conversation, put_conversation
+from tests.items import conversation, put_conversation, reference
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -321,7 +321,7 @@ SAID = "Write to jo@example.com <script>alert(1)</script>"
 
 
 def last_message_url(item) -> str:
-    return reverse("conversation-last-message", args=[reference_of(item["primary_channel"], item["conversation_id"])])
+    return reverse("conversation-last-message", args=[reference(item)])
 
 
 def test_the_last_message_is_escaped_text_for_agents_on_record_and_a_redacted_excerpt_for_auditors(store, agent):

@@ -12,9 +12,9 @@ from console.audit.review.forms import CONVERSATION, About
 from console.refs import seal
 from console.store import calls
 from conversations.records import HandOff, HandOffState, agent_shown
-from tests.items import put_conversation
+from tests.items import put_conversation, url_of
 from tests.people import admin, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import HTMX, message, url_of
+from tests.store.conversations.test_conversation_view import HTMX, message
 from tests.store.conversations.test_lists_views import last_message_url
 from tests.store.conversations.test_timeline import entry
 

@@ -1,13 +1,12 @@
 """One person across the stores: for who may reveal, on record, within scope."""
 
-import html
-
 import pytest
 
 from console.refs import seal
 from console.store import presence
 from conversations.reading import reference_of
 from tests import faults
+from tests.answers import text_of
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
@@ -26,10 +25,6 @@ def person(store):
     user = {"display_name": "Ana Lee", "channel_identities": '{"whatsapp": "447700900123"}'}
     store.put("TENANTS", {"pk": f"TENANT#{OTHER_COMPANY}", "sk": "USER#u-1", **user})
     return store
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
 
 
 def looks(store) -> list[str]:

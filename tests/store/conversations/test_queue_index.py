@@ -21,7 +21,7 @@ from conversations.queue.pages import (
     mark_of_reason,
 )
 from conversations.queue.reading import READS_PER_COMPANY, read_queue
-from tests.items import conversation
+from tests.items import conversation, key_of
 from tests.queue import filled
 from tests.store.conversations.test_queue import COMPANY, OTHER, short
 
@@ -236,7 +236,7 @@ def test_beside_a_row_also_from_one_that_was_taken_meanwhile(queue):
     assert [beside(first, back=True), beside(second, back=True), beside(third, back=True)] == [None, "a", "b"]
     queue.update(
         "CONVERSATIONS",
-        {name: items[1][name] for name in ("primary_channel", "conversation_id")},
+        key_of(items[1]),
         gsi_hand_off_queue=held_in(COMPANY),
         hand_off_agent="tom",
     )

@@ -11,6 +11,7 @@ from console import caching, clock
 from console.refs import seal
 from conversations.handoff.stored import held_in, waiting_in
 from tests import faults
+from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, auditor, member, signed_in
 from tests.queue import filled
 from tests.store.conversations.test_queue_index import held, waiting
@@ -23,10 +24,6 @@ POLL = {"HTTP_X_POLL": "1"}
 def queue(store):
     filled(store)
     return store
-
-
-def key_of(item) -> dict[str, str]:
-    return {name: item[name] for name in ("primary_channel", "conversation_id")}
 
 
 def rows_in(answer) -> list[str]:

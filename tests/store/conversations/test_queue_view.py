@@ -11,6 +11,7 @@ from console.staff import services
 from console.trail.recording import COMMAND_LINE, Actor
 from conversations.queue import reading
 from tests import faults
+from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
 
@@ -161,11 +162,11 @@ def test_release_all_of_mine_keeps_the_timers(store):
     store.put_all("CONVERSATIONS", items)
     answer = signed_in(member()).post("/queue/release-mine/", follow=True)
     assert "1 conversation is back in the queue" in html(answer)
-    mine = store.get("CONVERSATIONS", **{name: items[0][name] for name in ("primary_channel", "conversation_id")})
+    mine = store.get("CONVERSATIONS", **key_of(items[0]))
     assert "hand_off_agent" not in mine
     assert mine["hand_off_requested_at"] == asked
     assert mine["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
-    toms = store.get("CONVERSATIONS", **{name: items[1][name] for name in ("primary_channel", "conversation_id")})
+    toms = store.get("CONVERSATIONS", **key_of(items[1]))
     assert toms["hand_off_agent"] == "tom"
 
 
@@ -210,7 +211,7 @@ def test_disabling_an_account_releases_what_it_holds_in_the_name_of_who_did_it(s
     store.put("CONVERSATIONS", item)
     member()
     services.disable("amira.haddad", actor=actor)
-    stored = store.get("CONVERSATIONS", **{name: item[name] for name in ("primary_channel", "conversation_id")})
+    stored = store.get("CONVERSATIONS", **key_of(item))
     assert "hand_off_agent" not in stored
     assert stored["hand_off_to_human"] is True
     [entry] = [entry for entry in store.all("AUDIT") if entry["action_type"] == "hand_off.release"]

@@ -13,10 +13,11 @@ from console.refs import seal
 from conversations.models import Conversation
 from conversations.replying import answer_of, reveal_recipient
 from tests import faults
+from tests.answers import text_of
 from tests.dynamodb import to_dynamodb
-from tests.items import conversation, put_conversation
+from tests.items import conversation, key_of, put_conversation, url_of
 from tests.people import admin, as_staff, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import HTMX, url_of
+from tests.store.conversations.test_conversation_view import HTMX
 
 STAFF = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
 
@@ -39,7 +40,7 @@ def loaded(**overrides) -> Conversation:
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_a_reveal_shows_number_email_name_and_links(store, item, headers):
     answer = signed_in(member()).post(url_of(item, "reveal/"), **headers)
-    text = html.unescape(answer.content.decode())
+    text = text_of(answer)
     assert answer.status_code == 200
     for shown in ("+447700900123", "jo@doe.example", "Jo Doe", "https://wa.me/447700900123", "sms:+447700900123"):
         assert shown in text
@@ -147,7 +148,7 @@ def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store
         answer = client.post(url_of(item, "reveal/"), **headers)
         assert answer.status_code == 429
         assert "7700900123" not in answer.content.decode()
-        assert "You can reveal 3 people a day. Try again in 8 hours." in html.unescape(answer.content.decode())
+        assert "You can reveal 3 people a day. Try again in 8 hours." in text_of(answer)
     assert signed_in(admin()).post(url_of(item, "reveal/")).status_code == 200
     refused = [each for each in reveals(store) if each["result"] != "success"]
     assert sum(each.get("times", 1) for each in refused) == 3
@@ -235,7 +236,7 @@ def test_who_takes_it_is_warned_without_loading_the_page_again(store):
     assert since is not None
     store.update(
         "CONVERSATIONS",
-        {name: item[name] for name in ("primary_channel", "conversation_id")},
+        key_of(item),
         hand_off_to_human=True,
         hand_off_agent="amira.haddad",
     )
@@ -256,7 +257,7 @@ def test_a_message_of_the_customer_gives_its_holder_time_and_leaves_what_was_rev
         since = re.search(r'data-since="([^"]*)"', client.get(url_of(item)).content.decode())
         assert since is not None
         polls[who.username] = (client, {"since": since[1], "shown": "1"})
-    key = {name: item[name] for name in ("primary_channel", "conversation_id")}
+    key = key_of(item)
     store.update(
         "CONVERSATIONS", key, updated_at=now, messages=[before, SPOKEN | {"message_id": "2", "timestamp": now}]
     )

@@ -16,6 +16,7 @@ from conversations.notices import dismiss_notices, notices_for
 from conversations.queue import counting, selection
 from conversations.reading import hand_off_of
 from tests import faults
+from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
 
@@ -39,7 +40,7 @@ def put(store, *items):
             "primary_channel": f"+44770090{2000 + number}",
         }
         store.put("CONVERSATIONS", item)
-        found.append({name: item[name] for name in ("primary_channel", "conversation_id")})
+        found.append(key_of(item))
     return found
 
 

@@ -1,7 +1,6 @@
 """The pages of tenants' conversations: who sees what, what is on record, and clearing one."""
 
 import contextlib
-import html
 import json
 import re
 
@@ -10,6 +9,7 @@ import pytest
 from console.refs import seal
 from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults
+from tests.answers import text_of
 from tests.people import admin, auditor, member, signed_in
 from tests.support.conversations.stores.tenant_conversations.kit import CONVERSATION, KEY, REF, TENANT, item
 from tests.support.tenants.items import tenant, user
@@ -24,10 +24,6 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 def url_of(conversation_id: str, tenant_id: str = TENANT) -> str:
     return f"/tenants/{tenant_id}/conversations/{reference_of(tenant_id, conversation_id)}/"
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
 
 
 def stable(answer) -> str:

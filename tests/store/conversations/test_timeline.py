@@ -15,9 +15,10 @@ from conversations.reading import reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import NO_INDEX, NO_RECORDS, NO_TRAIL, RECORDS_UNREAD
 from tests import faults
-from tests.items import put_conversation
+from tests.answers import text_of
+from tests.items import put_conversation, reference, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import HTMX, message, opened, url_of
+from tests.store.conversations.test_conversation_view import HTMX, message, opened
 
 ALL = tuple(LineKind)
 PHONE = "+447700900999"
@@ -48,10 +49,6 @@ def record(item, minutes: float, name: str, **attributes) -> dict:
         "mode": "route_only",
         **attributes,
     }
-
-
-def reference(item) -> str:
-    return reference_of(item["primary_channel"], item["conversation_id"])
 
 
 def whole(item, staff, kinds=ALL) -> list:
@@ -477,7 +474,7 @@ def test_what_cannot_be_read_beside_the_rest_is_one_line(item, table, operation,
     with faults.fail_before(operation, table_key=table, times=faults.ALWAYS):
         answer = client.get(url_of(item, "timeline/"))
     assert answer.status_code == 200
-    assert line in html.unescape(answer.content.decode())
+    assert line in text_of(answer)
     assert "Hello" in answer.content.decode()
 
 

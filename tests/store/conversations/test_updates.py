@@ -6,19 +6,10 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.reading import reference_of
-from tests.items import put_conversation
+from tests.items import key_of, put_conversation, url_of
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
 
 POLL, HTMX = {"HTTP_X_POLL": "1"}, {"HTTP_HX_REQUEST": "true"}
-
-
-def url_of(item, part: str = "") -> str:
-    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/{part}"
-
-
-def key_of(item) -> dict[str, str]:
-    return {name: item[name] for name in ("primary_channel", "conversation_id")}
 
 
 def message(number: int, text: str) -> dict:

@@ -10,6 +10,7 @@ from console.staff import passwords
 from console.store.queues import client
 from demo import items, staff
 from demo.management.commands.seed import Command
+from tests.items import key_of
 
 
 def seed() -> str:
@@ -36,9 +37,7 @@ def test_it_fills_an_empty_store_once_and_keeps_what_people_change(queue, bare_s
     )
     assert int(waiting) > 0
 
-    bare_store.delete(
-        "CONVERSATIONS", **{name: conversations[0][name] for name in ("primary_channel", "conversation_id")}
-    )
+    bare_store.delete("CONVERSATIONS", **key_of(conversations[0]))
     bare_store.drop_table("MESSAGES")
     assert seed() == "The demo's data is there already. Nothing was changed.\n"
     assert len(bare_store.all("CONVERSATIONS")) == len(conversations) - 1

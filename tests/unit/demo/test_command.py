@@ -10,6 +10,7 @@ import botocore.session
 import pytest
 
 from console.schema.tables import TABLES
+from tests.items import key_of
 from tests.support.processes import running_demo
 
 
@@ -121,7 +122,7 @@ def test_the_queue_is_indexed_and_stays_so(demo):
     assert len(waiting(company)) > 2
     client.update_item(
         TableName=table,
-        Key={name: idle[name] for name in ("primary_channel", "conversation_id")},
+        Key=key_of(idle),
         UpdateExpression="SET hand_off_to_human = :true",
         ExpressionAttributeValues={":true": {"BOOL": True}},
     )
@@ -166,7 +167,7 @@ def test_a_customer_writes_to_who_takes_the_conversation(demo):
     before = said_in(item)
     client.update_item(
         TableName=demo["tables"]["CONVERSATIONS"],
-        Key={name: item[name] for name in ("primary_channel", "conversation_id")},
+        Key=key_of(item),
         UpdateExpression="SET hand_off_agent = :tom, hand_off_taken_at = :now",
         ExpressionAttributeValues={":tom": {"S": "tom"}, ":now": {"S": datetime.now(UTC).isoformat()}},
     )

@@ -1,6 +1,5 @@
 """`/audit/entries/<ref>/`: one entry with all that it says and leads to."""
 
-import html
 import json
 import re
 from datetime import timedelta
@@ -13,6 +12,7 @@ from console.audit.review.forms import KEY, About
 from console.refs import seal
 from console.trail.actions import Action
 from tests import faults
+from tests.answers import text_of
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
@@ -47,7 +47,7 @@ def put(store, partition: str = ID, **attributes) -> str:
 def shown(client, url: str) -> str:
     answer = client.get(url)
     assert answer.status_code == 200
-    return html.unescape(answer.content.decode())
+    return text_of(answer)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from console.refs import seal
-from tests.items import conversation
+from tests.answers import text_of
+from tests.items import conversation, url_of
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import url_of
 
 pytestmark = pytest.mark.pages
 
@@ -80,7 +80,7 @@ def test_without_its_table_the_overview_says_so(bare_store):
     bare_store.client.delete_table(TableName=bare_store.name("AUDIT"))
     answer = client.get("/audit/")
     assert answer.status_code == 200
-    assert "the console is read-only" in html.unescape(answer.content.decode())
+    assert "the console is read-only" in text_of(answer)
     trail = client.get(trail_url("STAFF#amira.haddad"))
     assert trail.status_code == 200
     assert "is not available in this environment" in trail.content.decode()

@@ -1,13 +1,12 @@
 """What pages show can be pasted into the search: ids of requests, revealed addresses, numbers as people write them."""
 
-import html
 import re
 
 import pytest
 
 from conversations.companies import register
-from conversations.reading import reference_of
-from tests.items import conversation
+from tests.answers import text_of
+from tests.items import conversation, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 NUMBER = "+447700900123"
@@ -23,14 +22,6 @@ def stored(store):
     return item
 
 
-def page_of(item) -> str:
-    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/"
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
-
-
 def searched(client, typed: str):
     return client.post("/search/", {"typed": typed, "reason": "complaint 4711"})
 
@@ -38,19 +29,19 @@ def searched(client, typed: str):
 @pytest.mark.parametrize("who", [member, auditor, admin])
 def test_the_id_of_a_request_as_pages_show_it_opens_its_conversation(stored, who):
     client = signed_in(who())
-    shown = re.search(r"<code[^>]*>([^<]+)</code>", text_of(client.get(page_of(stored))))[1]
+    shown = re.search(r"<code[^>]*>([^<]+)</code>", text_of(client.get(url_of(stored))))[1]
     assert shown == REQUEST
-    assert searched(client, shown)["Location"] == page_of(stored)
+    assert searched(client, shown)["Location"] == url_of(stored)
     answer = client.post("/conversations/find/", {"look": "id", "conversation_id": shown})
-    assert answer["Location"] == page_of(stored)
+    assert answer["Location"] == url_of(stored)
 
 
 @pytest.mark.parametrize("who", [member, auditor])
 def test_the_copied_id_is_whole_but_for_the_recipient_and_opens_it(stored, who):
     client = signed_in(who())
-    copied = re.search(r'data-copy="([^"]+#[^"]+)"', text_of(client.get(page_of(stored))))[1]
+    copied = re.search(r'data-copy="([^"]+#[^"]+)"', text_of(client.get(url_of(stored))))[1]
     assert copied == f"{COMPANY}#{stored['project_id']}#{REQUEST}"
-    assert searched(client, copied)["Location"] == page_of(stored)
+    assert searched(client, copied)["Location"] == url_of(stored)
 
 
 def test_nothing_of_another_company_is_found_so(stored):
@@ -72,9 +63,9 @@ def test_of_an_email_address_it_is_said_what_was_not_looked_at(stored):
 
 def test_a_national_number_is_tried_with_the_codes_of_the_companies_own_numbers(stored):
     client = signed_in(member())
-    assert searched(client, "07700 900123")["Location"] == page_of(stored)
+    assert searched(client, "07700 900123")["Location"] == url_of(stored)
     answer = client.post("/conversations/find/", {"look": "recipient", "recipient": "07700 900123"})
-    assert answer["Location"] == page_of(stored)
+    assert answer["Location"] == url_of(stored)
     page = text_of(client.get(searched(client, "07700 900999")["Location"]))
     assert "The number has no country code. It was tried with +44, the code of your companies' own numbers." in page
     page = client.post("/conversations/find/", {"look": "recipient", "recipient": "07700 900999"})

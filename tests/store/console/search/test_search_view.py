@@ -1,6 +1,5 @@
 """The search box: straight to a single hit, all stores at once, nothing beyond scope, nothing typed in an address."""
 
-import html
 import logging
 import threading
 
@@ -13,6 +12,7 @@ from console.search.meanings import Meaning, MeaningKind
 from console.store import presence
 from conversations.companies import register
 from tests import faults
+from tests.answers import text_of
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
@@ -20,10 +20,6 @@ pytestmark = pytest.mark.pages
 
 NUMBER = "+447700900123"
 EVENT = f"act:rp_reply:{COMPANY}#p#r#447700900123:msg-9"
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
 
 
 def found(client, typed):

@@ -27,6 +27,7 @@ from conversations.queue import pages as queue_pages
 from conversations.reading import seal_list_context
 from conversations.records import Family
 from tests import faults
+from tests.answers import text_of
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
@@ -174,7 +175,7 @@ def test_the_rows_of_a_search_are_those_it_found(store):
     page = client.get(found["Location"])
     rows = rows_of(client.post(page.context["export_url"], {"format": "jsonl"}))
     assert sorted(row["conversation"] for row in rows) == ["one", "two"]
-    assert page.context["export_url"] in unescape(page.content.decode())
+    assert page.context["export_url"] in text_of(page)
     (entry,) = noted(store)
     assert json.loads(entry["action_payload_redacted"])["person"] == pseudonym_of(TEL)
     assert "7700900123" not in str(entry)
@@ -266,7 +267,7 @@ def test_the_page_says_beforehand_what_will_be_exported(store, client, settings)
     put_conversation(store, conversation_status="completed")
     page = client.get(f"{reverse('company', args=[COMPANY])}?status=completed&channel=whatsapp&order=project")
     answer = client.get(page.context["export_url"])
-    text = unescape(answer.content.decode())
+    text = text_of(answer)
     for words in (
         "Up to 1,234 conversations",
         "status: completed",
@@ -347,7 +348,7 @@ def test_without_a_trail_nothing_is_exported(bare_store):
     put_conversation(bare_store)
     answer = signed_in(auditor()).post(address(OF_COMPANY), {"format": "csv"})
     assert answer.status_code == 503
-    assert "Lists can be exported only if the trail can record it." in unescape(answer.content.decode())
+    assert "Lists can be exported only if the trail can record it." in text_of(answer)
 
 
 def test_the_access_log_counts_it_for_the_person_the_conversation_and_the_customer(store):

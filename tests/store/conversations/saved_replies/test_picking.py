@@ -7,10 +7,9 @@ import pytest
 
 from console.refs import seal
 from conversations.queries import load_row
-from conversations.reading import reference_of
 from conversations.saved_replies import service
 from conversations.saved_replies.service import FOR_ALL, MOST, Owner, OwnerKind, filled_text, of_company
-from tests.items import put_conversation
+from tests.items import put_conversation, reference
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, auditor, member, signed_in
 from tests.support.conversations.replies import held
 
@@ -19,10 +18,6 @@ AGENT = "amira.haddad"
 MINE, OURS = Owner(OwnerKind.STAFF, AGENT), of_company(COMPANY)
 NOT_OFFERED = (of_company(OTHER_COMPANY), Owner(OwnerKind.STAFF, "somebody.else"))
 TEXT = "Hello {first_name}, this is {agent} of {company}."
-
-
-def reference(item) -> str:
-    return reference_of(item["primary_channel"], item["conversation_id"])
 
 
 def url_of(item, part: str = "saved-replies/") -> str:

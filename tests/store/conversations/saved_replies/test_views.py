@@ -7,6 +7,7 @@ import pytest
 
 from conversations.saved_replies import service
 from conversations.saved_replies.service import FOR_ALL, of_company, of_staff
+from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, staff
 from tests.support.conversations.saved_replies import added, entries, saved
@@ -38,10 +39,6 @@ def url_of(reference: str, what: str = "change") -> str:
     return f"/saved-replies/{reference}/{what}/"
 
 
-def read(answer) -> str:
-    return html.unescape(answer.content.decode())
-
-
 def field(answer, name: str) -> str:
     return re.search(rf'name="{name}" value="([^"]*)"', answer.content.decode())[1]
 
@@ -62,23 +59,23 @@ def send(client, url: str, **typed):
 
 def test_an_agent_adds_changes_and_deletes_their_own(store, agent):
     answer = send(agent, NEW, **TYPED)
-    assert "The saved reply is added." in read(answer)
+    assert "The saved reply is added." in text_of(answer)
     [item] = saved(store)
     assert (item["pk"], item["text"]) == (MINE.partition, "Hello {first_name},\nthanks.")
-    links = re.findall(r'href="(/saved-replies/[^"]+/(?:change|delete)/)"', read(answer))
+    links = re.findall(r'href="(/saved-replies/[^"]+/(?:change|delete)/)"', text_of(answer))
     assert len(links) == 2
     answer = send(agent, links[0], name="Greeting", text="Hello")
-    assert "The saved reply is changed." in read(answer)
+    assert "The saved reply is changed." in text_of(answer)
     assert [each["text"] for each in saved(store)] == ["Hello"]
     asked = agent.get(links[1])
-    assert "Delete this saved reply?" in read(asked)
-    assert "Hello" in read(asked)
+    assert "Delete this saved reply?" in text_of(asked)
+    assert "Hello" in text_of(asked)
     assert saved(store)
     answer = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
-    assert "The saved reply is deleted." in read(answer)
+    assert "The saved reply is deleted." in text_of(answer)
     assert not saved(store)
     again = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
-    assert "This saved reply no longer exists." in read(again)
+    assert "This saved reply no longer exists." in text_of(again)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +86,7 @@ def test_an_administrator_adds_those_for_all_and_of_companies(store, of_all, que
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
     send(of_all, NEW + query, **TYPED)
     assert [each["pk"] for each in saved(store)] == [partition]
-    assert "Greeting" in read(of_all.get("/saved-replies/" + query))
+    assert "Greeting" in text_of(of_all.get("/saved-replies/" + query))
 
 
 def test_an_administrator_of_a_company_manages_only_its_own(store, of_one):
@@ -116,15 +113,15 @@ def test_an_agent_reads_what_is_shared_and_changes_none_of_it(store, agent):
     shared = [added(FOR_ALL, ADMIN, "For everybody"), added(OURS, ADMIN, "Of ours")]
     added(THEIRS, ADMIN, "Of theirs")
     everybody, company = agent.get("/saved-replies/"), agent.get("/saved-replies/?tab=company")
-    assert "For everybody" in read(everybody)
-    assert "Of ours" in read(company)
+    assert "For everybody" in text_of(everybody)
+    assert "Of ours" in text_of(company)
     for answer in (everybody, company):
-        assert "/change/" not in read(answer)
-        assert "New saved reply" not in read(answer)
+        assert "/change/" not in text_of(answer)
+        assert "New saved reply" not in text_of(answer)
     foreign = agent.get(f"/saved-replies/?tab=company&company={OTHER_COMPANY}")
     assert foreign.status_code == 200
-    assert "Of theirs" not in read(foreign)
-    assert "Choose one of the listed companies." in read(foreign)
+    assert "Of theirs" not in text_of(foreign)
+    assert "Choose one of the listed companies." in text_of(foreign)
     for reference in shared:
         for what in ("change", "delete"):
             assert agent.get(url_of(reference, what)).status_code == 403
@@ -137,17 +134,17 @@ def test_a_colleagues_own_ones_are_not_there(store, agent, of_all):
     theirs = added(of_staff(staff("ben")), staff("ben"), "Only mine")
     for client in (agent, of_all):
         assert client.get(url_of(theirs)).status_code == client.get(url_of(theirs, "delete")).status_code == 404
-        assert "Only mine" not in read(client.get("/saved-replies/?tab=staff"))
+        assert "Only mine" not in text_of(client.get("/saved-replies/?tab=staff"))
 
 
 def test_auditors_and_onboarding_have_no_saved_replies(store):
     for client in (signed_in(auditor()), signed_in(member("olga.novak", "onboarding"))):
         assert client.get("/saved-replies/").status_code == client.get(NEW).status_code == 403
-        assert 'href="/saved-replies/"' not in read(client.get("/help/"))
+        assert 'href="/saved-replies/"' not in text_of(client.get("/help/"))
 
 
 def test_the_navigation_leads_there(agent):
-    assert re.search(r'<a href="/saved-replies/" aria-current="page"', read(agent.get("/saved-replies/")))
+    assert re.search(r'<a href="/saved-replies/" aria-current="page"', text_of(agent.get("/saved-replies/")))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +163,8 @@ def test_the_navigation_leads_there(agent):
 def test_a_wrong_form_says_what_and_keeps_what_was_typed(store, agent, typed, said):
     answer = send(agent, NEW, **typed)
     assert (answer.status_code, errors(answer)) == (422, [said])
-    assert typed["name"] in read(answer)
-    assert typed["text"].strip() in read(answer)
+    assert typed["name"] in text_of(answer)
+    assert typed["text"].strip() in text_of(answer)
     assert not saved(store)
 
 
@@ -184,7 +181,7 @@ def test_a_lost_race_is_told_with_both_versions_and_saving_again_replaces(store,
     lost = of_all.post(url_of(reference), typed | {"seen": field(form, "seen")})
     assert lost.status_code == 409
     for words in ("Somebody else changed this saved reply in the meantime.", "Their words", "My words"):
-        assert words in read(lost)
+        assert words in text_of(lost)
     assert [each["text"] for each in saved(store)] == ["Their words"]
     of_all.post(url_of(reference), typed | {"seen": field(lost, "seen")})
     assert [each["text"] for each in saved(store)] == ["My words"]
@@ -196,11 +193,11 @@ def test_what_was_typed_survives_a_deletion_and_can_be_added_anew(store, of_all)
     service.delete(reference, service.load(reference, ADMIN).seen, ADMIN)
     lost = of_all.post(url_of(reference), {"name": "Mine", "text": "My words", "seen": field(form, "seen")})
     assert lost.status_code == 409
-    assert "Somebody else deleted this saved reply in the meantime." in read(lost)
-    assert "My words" in read(lost)
+    assert "Somebody else deleted this saved reply in the meantime." in text_of(lost)
+    assert "My words" in text_of(lost)
     assert not saved(store)
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
-    action = re.search(r'<form class="form" method="post" action="([^"]+)"', read(lost))[1]
+    action = re.search(r'<form class="form" method="post" action="([^"]+)"', text_of(lost))[1]
     of_all.post(action, {"name": "Mine", "text": "My words", "token": field(lost, "token")})
     assert [(each["pk"], each["text"]) for each in saved(store)] == [(OURS.partition, "My words")]
 
@@ -211,8 +208,8 @@ def test_a_lost_deletion_is_asked_again_with_what_is_there_now(store, of_all):
     service.change(reference, "Theirs", "Their words", service.load(reference, ADMIN).seen, ADMIN)
     lost = of_all.post(url_of(reference, "delete"), {"seen": field(asked, "seen")})
     assert lost.status_code == 409
-    assert "Somebody else changed this saved reply in the meantime." in read(lost)
-    assert "Their words" in read(lost)
+    assert "Somebody else changed this saved reply in the meantime." in text_of(lost)
+    assert "Their words" in text_of(lost)
     assert saved(store)
     of_all.post(url_of(reference, "delete"), {"seen": field(lost, "seen")})
     assert not saved(store)
@@ -221,10 +218,10 @@ def test_a_lost_deletion_is_asked_again_with_what_is_there_now(store, of_all):
 def test_the_search_narrows_the_list(store, agent):
     for name in ("Opening hours", "Goodbye"):
         added(FOR_ALL, ADMIN, name, "some text")
-    found = read(agent.get("/saved-replies/", {"q": "OPENING"}))
+    found = text_of(agent.get("/saved-replies/", {"q": "OPENING"}))
     assert "Opening hours" in found
     assert "Goodbye" not in found
-    assert "No saved reply matches" in read(agent.get("/saved-replies/", {"q": "zzz"}))
+    assert "No saved reply matches" in text_of(agent.get("/saved-replies/", {"q": "zzz"}))
 
 
 def test_clear_takes_the_company_away_and_show_all_keeps_it(store, of_all):
@@ -241,5 +238,5 @@ def test_the_trail_names_what_was_changed(store, of_all):
     send(of_all, f"{NEW}?tab=all", **TYPED)
     assert entries(store)[-1][:2] == ("SYSTEM", "saved_reply.created")
     assert "added the saved reply Greeting" in re.sub(
-        r"[\u2066-\u2069]", "", read(of_all.get("/audit/?action=saved_reply.created"))
+        r"[\u2066-\u2069]", "", text_of(of_all.get("/audit/?action=saved_reply.created"))
     )

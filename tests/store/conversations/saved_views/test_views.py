@@ -12,6 +12,7 @@ from conversations.saved_views import records, service
 from conversations.saved_views.records import FilteredList, SavedView, views_for
 from conversations.saved_views.service import save
 from conversations.views import saved_views
+from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, conversation, staff
 
@@ -41,10 +42,6 @@ def lead(store):
     return signed_in(admin())
 
 
-def read(answer) -> str:
-    return html.unescape(answer.content.decode())
-
-
 def links(answer) -> dict[str, tuple[str, bool]]:
     """The views of a page's menu, by name: address, and whether it is marked as current."""
     menu = re.search(r'aria-label="Saved views">(.*?)</ul>', answer.content.decode(), re.DOTALL)
@@ -65,12 +62,12 @@ def change_url(answer) -> str:
     [(QUEUE_URL, SAVE, "/queue/"), (LIST_URL, SAVE_LIST, f"/conversations/companies/{COMPANY}/")],
 )
 def test_a_view_is_saved_opened_and_marked(agent, url, save_url, plain):
-    page = read(agent.get(url))
+    page = text_of(agent.get(url))
     assert f'action="{save_url}"' in page
     assert "Only me" not in page
     answer = agent.post(save_url, {"name": "Mine <b>", "audience": "others"}, follow=True)
     assert answer.redirect_chain == [(url, 302)]
-    assert "The view is saved." in read(answer)
+    assert "The view is saved." in text_of(answer)
     assert links(answer) == {"Mine <b>": (url, True)}
     assert "Mine <b>" not in answer.content.decode()
     assert links(agent.get(plain)) == {"Mine <b>": (url, False)}
@@ -81,7 +78,7 @@ def test_a_view_is_saved_opened_and_marked(agent, url, save_url, plain):
     "url", ["/queue/", "/queue/?tab=mine", "/conversations/", f"/conversations/companies/{COMPANY}/"]
 )
 def test_without_views_and_filters_there_is_nothing(agent, url):
-    page = read(agent.get(url))
+    page = text_of(agent.get(url))
     assert 'class="views"' not in page
     assert "/views/" not in page
 
@@ -118,17 +115,17 @@ def test_a_failure_costs_the_links_and_not_the_queue(agent, monkeypatch):
     answer = agent.get(QUEUE_URL)
     assert answer.status_code == 200
     assert links(answer) == {}
-    assert "Save this view" in read(answer)
+    assert "Save this view" in text_of(answer)
 
 
 def test_a_lead_shares_a_view_with_who_sees_the_company(agent, lead):
-    page = read(lead.get(QUEUE_URL))
+    page = text_of(lead.get(QUEUE_URL))
     assert "Only me" in page
     assert "Everybody who sees" in page
     answer = lead.post(SAVE, {"name": "Ours", "audience": "others"}, follow=True)
-    assert "The view is saved for everybody who may see it." in read(answer)
+    assert "The view is saved for everybody who may see it." in text_of(answer)
     assert links(agent.get("/queue/")) == {"Ours": (QUEUE_URL, False)}
-    listed = read(agent.get("/views/"))
+    listed = text_of(agent.get("/views/"))
     assert "Ours" in listed
     assert "for Cucumber" in listed
     assert not re.search(r"/views/[^\"]{20,}/", listed)
@@ -137,12 +134,12 @@ def test_a_lead_shares_a_view_with_who_sees_the_company(agent, lead):
         assert answer.status_code == 403
     other = signed_in(member("carl", "admin", [f"company:{OTHER_COMPANY}"]))
     assert other.get(f"/views/{view.reference}/").status_code == 404
-    assert "Ours" not in read(other.get("/views/")) + read(other.get("/queue/"))
+    assert "Ours" not in text_of(other.get("/views/")) + text_of(other.get("/queue/"))
 
 
 def test_a_lead_of_one_company_shares_without_choosing_it(store):
     lead = signed_in(member("lea", "admin", [f"company:{COMPANY}"]))
-    assert "Everybody who sees" in read(lead.get("/queue/?channel=sms"))
+    assert "Everybody who sees" in text_of(lead.get("/queue/?channel=sms"))
     answer = lead.post("/views/new/?list=queue&tab=waiting&channel=sms", {"name": "Ours", "audience": "others"})
     assert answer["Location"] == QUEUE_URL
     [view] = views_for(staff("lea"))
@@ -153,24 +150,24 @@ def test_a_lead_of_one_company_shares_without_choosing_it(store):
 
 def test_a_lead_of_two_companies_chooses_one_to_share(store):
     lead = signed_in(member("lea", "admin", [f"company:{COMPANY}", f"company:{OTHER_COMPANY}"]))
-    assert "Everybody" not in read(lead.get("/queue/?channel=sms"))
-    assert "Everybody who sees" in read(lead.get(QUEUE_URL))
+    assert "Everybody" not in text_of(lead.get("/queue/?channel=sms"))
+    assert "Everybody who sees" in text_of(lead.get(QUEUE_URL))
 
 
 def test_a_name_that_is_taken_is_told_and_stays_in_the_form(agent):
     agent.post(SAVE, {"name": "Mine"})
     answer = agent.post(SAVE + "&waited=1h", {"name": "mine"})
     assert answer.status_code == 409
-    assert "A view with this name already exists. Choose another name." in read(answer)
-    assert 'value="mine"' in read(answer)
-    assert "waiting over an hour" in read(answer)
+    assert "A view with this name already exists. Choose another name." in text_of(answer)
+    assert 'value="mine"' in text_of(answer)
+    assert "waiting over an hour" in text_of(answer)
     assert agent.post(SAVE, {"name": ""}).status_code == 422
 
 
 def test_what_cannot_be_kept_is_told(agent):
     answer = agent.post("/views/new/?list=queue&tab=waiting&channel=447700900123", {"name": "x"})
     assert answer.status_code == 422
-    assert "Channel: a view cannot keep this value." in read(answer)
+    assert "Channel: a view cannot keep this value." in text_of(answer)
     assert agent.post("/views/new/?list=queue&tab=mine", {"name": "x"}).status_code == 422
     assert links(agent.get("/queue/")) == {}
 
@@ -190,7 +187,7 @@ def test_an_auditor_saves_views_of_lists_and_none_of_the_queue(store):
     client = signed_in(auditor())
     assert client.get(SAVE).status_code == client.post(SAVE, {"name": "x"}).status_code == 403
     assert links(client.post(SAVE_LIST, {"name": "Failed"}, follow=True)) == {"Failed": (LIST_URL, True)}
-    assert "Set filters" not in read(client.get("/views/"))
+    assert "Set filters" not in text_of(client.get("/views/"))
     onboarding = signed_in(member("olga", "onboarding"))
     assert onboarding.get("/views/").status_code == onboarding.get(SAVE_LIST).status_code == 403
 
@@ -200,17 +197,17 @@ def test_a_view_is_renamed_and_deleted(agent):
     url = change_url(agent.get("/views/"))
     form = agent.get(url)
     answer = agent.post(url, {"name": "Texts", "version": version(form)}, follow=True)
-    assert "The view is renamed." in read(answer)
+    assert "The view is renamed." in text_of(answer)
     assert set(links(agent.get("/queue/"))) == {"Texts"}
     # The old address, from another tab.
     assert agent.get(url).status_code == 404
     late = agent.post(url, {"name": "x", "version": "1"}, follow=True)
-    assert "This view was deleted or renamed." in read(late)
+    assert "This view was deleted or renamed." in text_of(late)
     url = change_url(agent.get("/views/"))
     answer = agent.post(url, {"name": "", "delete": "1", "version": version(agent.get(url))}, follow=True)
-    assert "The view is deleted." in read(answer)
-    assert "No views yet" in read(answer)
-    assert "was deleted or renamed" in read(agent.post(url, {"delete": "1", "version": "1"}, follow=True))
+    assert "The view is deleted." in text_of(answer)
+    assert "No views yet" in text_of(answer)
+    assert "was deleted or renamed" in text_of(agent.post(url, {"delete": "1", "version": "1"}, follow=True))
 
 
 def test_a_lost_race_is_told_and_can_be_sent_again(agent):
@@ -220,7 +217,7 @@ def test_a_lost_race_is_told_and_can_be_sent_again(agent):
     for typed in ({"name": "Texts"}, {"delete": "1"}):
         lost = agent.post(url, typed | {"version": "1"})
         assert lost.status_code == 409
-        assert "Somebody else changed this view in the meantime." in read(lost)
+        assert "Somebody else changed this view in the meantime." in text_of(lost)
         assert version(lost) == "2"
     assert agent.post(url, {"name": "x", "version": "junk"}).status_code == 404
     assert agent.post(url, {"name": "Texts", "version": "2"}).status_code == 302
@@ -231,8 +228,8 @@ def test_a_full_owner_is_told(agent, monkeypatch):
     agent.post(SAVE, {"name": "one"})
     answer = agent.post(SAVE + "&waited=1h", {"name": "two"})
     assert answer.status_code == 422
-    assert "You can have up to 1 views here." in read(answer)
-    assert 'value="two"' in read(answer)
+    assert "You can have up to 1 views here." in text_of(answer)
+    assert 'value="two"' in text_of(answer)
 
 
 def test_the_current_view_is_at_hand_however_many_there_are(agent):
@@ -251,5 +248,5 @@ def test_where_the_console_is_read_only_nothing_is_offered(agent, monkeypatch):
     monkeypatch.setattr(saved_views, "read_only_reason", lambda: "There is no trail.")
     page = agent.get(QUEUE_URL)
     assert links(page) == {"Mine": (QUEUE_URL, True)}
-    assert "Save this view" not in read(page)
-    assert not re.search(r"/views/[^\"]{20,}/", read(agent.get("/views/")))
+    assert "Save this view" not in text_of(page)
+    assert not re.search(r"/views/[^\"]{20,}/", text_of(agent.get("/views/")))

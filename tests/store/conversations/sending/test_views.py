@@ -16,6 +16,7 @@ from conversations.panel import updates_of
 from conversations.reading import reference_of
 from conversations.sending.outbox import accept, seal_form, unseal_form
 from tests import faults
+from tests.answers import text_of
 from tests.people import as_staff, member, signed_in
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION
 from tests.support.conversations.replies import (
@@ -145,7 +146,7 @@ def test_undo_brings_the_text_back_into_the_box(store, client, provider, setting
     assert form
     answer = client.post(form[1], {"reply": form[2]}, **headers)
     assert answer.status_code == 200
-    assert TEXT in html.unescape(answer.content.decode())
+    assert TEXT in text_of(answer)
     assert states(store) == ["undone"]
     assert TEXT not in page(client)
     settings.REPLY_UNDO_SECONDS = 0
@@ -178,7 +179,7 @@ def test_a_lost_race_keeps_the_text_to_be_copied(store, client, provider):
     for headers in ({}, HTMX):
         answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT}, **headers)
         assert answer.status_code == 409
-        text = html.unescape(answer.content.decode())
+        text = text_of(answer)
         assert "You no longer have this conversation" in text
         assert TEXT in box_in(text)
         assert "<form" not in box_in(text)
@@ -190,7 +191,7 @@ def test_what_may_not_go_says_why_and_keeps_the_text(store, client):
     held(store, AMIRA, comms_consent=False)
     answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
     assert answer.status_code == 422
-    text = html.unescape(answer.content.decode())
+    text = text_of(answer)
     assert "has not agreed to be contacted" in text
     assert TEXT in box_in(text)
     assert "has not agreed to be contacted" in page(client)
@@ -210,7 +211,7 @@ def test_without_an_answer_of_the_store_the_same_form_can_be_sent_again(store, c
     with faults.fail_after("TransactWriteItems"):
         answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
     assert answer.status_code == 503
-    text = html.unescape(answer.content.decode())
+    text = text_of(answer)
     assert TEXT in text
     assert token_in(box_in(text)) == token
     assert client.post(url("conversation-reply"), {"reply": token, "text": TEXT}).status_code == 302
@@ -223,7 +224,7 @@ def test_where_nothing_can_be_read_the_text_is_there_to_be_sent_again(store, cli
     with faults.fail_before("GetItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
         answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
     assert answer.status_code == 503
-    text = html.unescape(answer.content.decode())
+    text = text_of(answer)
     assert TEXT in text
     assert "The customer gets it only once." in text
     assert token_in(box_in(text)) == token
@@ -360,7 +361,7 @@ def test_free_text_after_24_hours_is_refused_whatever_the_form_was(store, closed
     answer = closed.post(url("conversation-reply"), {"reply": token, "text": TEXT})
     assert answer.status_code == 422
     assert replies(store) == []
-    assert TEXT in html.unescape(answer.content.decode())
+    assert TEXT in text_of(answer)
 
 
 def test_a_company_without_a_template_is_told_so(store, closed, secrets, monkeypatch):

@@ -11,6 +11,7 @@ from console.store import presence
 from conversations import stores as sources
 from conversations.stores.records import action_address, address_of, list_place, record_place
 from tests import faults
+from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.stores.notes import NOTES, TABLE
 
@@ -41,10 +42,6 @@ def notes(store):
     store.drop_table("NOTES")
     del TABLES["NOTES"]
     presence.forget()
-
-
-def text_of(answer) -> str:
-    return html.unescape(answer.content.decode())
 
 
 def trail(store) -> list[tuple[str, str]]:

@@ -1,13 +1,13 @@
 """The forms of a tenant as a new user would send them: empty, too long, duplicate, hostile, twice, and too late."""
 
 import re
-from html import unescape
 
 import pytest
 
 from tenants import channels
 from tenants.queries import load_tenant
 from tests import faults
+from tests.answers import text_of
 from tests.support.tenants.items import mapping, tenant, user
 from tests.support.tenants.kit import ADMIN, BOT, guard, mappers, of, put_tenants, trail
 
@@ -22,10 +22,6 @@ FORMS = {
     "companies/link/": {"other": "acme"},
     "status/suspend/": {"reason": "over", "seen": "active"},
 }
-
-
-def body(response) -> str:
-    return unescape(response.content.decode())
 
 
 def link(page: str, words: str) -> str:
@@ -50,7 +46,7 @@ def test_an_empty_form_says_what_is_missing(store, olga, path):
         assert answer.status_code == 302
     else:
         assert answer.status_code == 422
-        assert "errorlist" in body(answer)
+        assert "errorlist" in text_of(answer)
     assert store.all("TENANTS") == before
 
 
@@ -79,9 +75,9 @@ def test_a_lost_answer_keeps_what_was_typed(store, olga, path):
     with faults.fail_before("TransactWriteItems"):
         answer = olga.post(f"/tenants/outlocks/{path}", FORMS[path])
     assert answer.status_code == 503
-    assert "does not know" in body(answer)
+    assert "does not know" in text_of(answer)
     typed = next(value for name, value in FORMS[path].items() if name not in ("seen", "role", "user_id"))
-    assert typed in body(answer)
+    assert typed in text_of(answer)
 
 
 # --- Users ----------------------------------------------------------------------------------------------------------
@@ -98,10 +94,10 @@ def test_a_user_is_added_with_identities(store, olga):
 def test_half_a_row_and_a_row_twice_are_named(store, olga):
     put_tenants(store)
     answer = olga.post("/tenants/outlocks/users/new/", USER | {"identity-0-type": "slack"})
-    assert "Type the id" in body(answer)
+    assert "Type the id" in text_of(answer)
     twice = {f"identity-{n}-{key}": value for n in (0, 1) for key, value in (("type", "slack"), ("id", "U1"))}
     answer = olga.post("/tenants/outlocks/users/new/", USER | twice)
-    assert "already in an earlier row" in body(answer)
+    assert "already in an earlier row" in text_of(answer)
     assert "USER#mara" not in of(store, "outlocks")
 
 
@@ -110,7 +106,7 @@ def test_ids_that_cannot_be_are_named(store, olga, user_id):
     put_tenants(store)
     answer = olga.post("/tenants/outlocks/users/new/", USER | {"user_id": user_id})
     assert answer.status_code == 422
-    assert 'id="id_user_id_error"' in body(answer) or "errorlist" in body(answer)
+    assert 'id="id_user_id_error"' in text_of(answer) or "errorlist" in text_of(answer)
     assert set(of(store, "outlocks")) == {"META", "USER#admin"}
 
 
@@ -119,19 +115,19 @@ def test_a_user_sent_twice_is_there_once(store, olga):
     olga.post("/tenants/outlocks/users/new/", USER)
     answer = olga.post("/tenants/outlocks/users/new/", USER)
     assert answer.status_code == 409
-    assert "has this id already" in body(answer)
+    assert "has this id already" in text_of(answer)
     assert trail(store) == ["user.added"]
 
 
 def test_a_stale_user_form_shows_what_is_stored_and_keeps_what_was_typed(store, olga):
     put_tenants(store)
-    url = link(body(olga.get("/tenants/outlocks/users/")), "change")
-    mark = seen(body(olga.get(url)))
+    url = link(text_of(olga.get("/tenants/outlocks/users/")), "change")
+    mark = seen(text_of(olga.get(url)))
     store.put("TENANTS", user("admin", email="meanwhile@outlocks.example"))
     form = {"email": "mine@outlocks.example", "name": "", "role": "admin", "seen": mark, **ROWS}
     answer = olga.post(url, form)
     assert answer.status_code == 409
-    page = body(answer)
+    page = text_of(answer)
     assert "meanwhile@outlocks.example" in page
     assert 'value="mine@outlocks.example"' in page
     # Sent again, with what was shown, it is saved.
@@ -142,9 +138,9 @@ def test_a_stale_user_form_shows_what_is_stored_and_keeps_what_was_typed(store, 
 def test_removed_twice_leads_back_with_words(store, olga):
     put_tenants(store)
     store.put("TENANTS", user("mara", role="member"))
-    page = body(olga.get("/tenants/outlocks/users/"))
-    url = next(each for each in re.findall(r'href="([^"]*/remove/)"', page) if "mara" in body(olga.get(each)))
-    mark = seen(body(olga.get(url)))
+    page = text_of(olga.get("/tenants/outlocks/users/"))
+    url = next(each for each in re.findall(r'href="([^"]*/remove/)"', page) if "mara" in text_of(olga.get(each)))
+    mark = seen(text_of(olga.get(url)))
     assert olga.post(url, {"seen": mark})["Location"] == "/tenants/outlocks/users/"
     again = olga.post(url, {"seen": mark})
     assert again["Location"] == "/tenants/outlocks/users/"
@@ -154,22 +150,22 @@ def test_removed_twice_leads_back_with_words(store, olga):
 
 def test_the_last_administrator_stays(store, olga):
     put_tenants(store)
-    url = link(body(olga.get("/tenants/outlocks/users/")), "remove")
-    page = body(olga.get(url))
+    url = link(text_of(olga.get("/tenants/outlocks/users/")), "remove")
+    page = text_of(olga.get(url))
     assert "last administrator" in page
     assert "Remove the user" not in page
     [admin] = load_tenant("outlocks", ADMIN).users
     answer = olga.post(url, {"seen": admin.seen})
     assert answer.status_code == 422
-    assert body(answer).count("last administrator") == 1
+    assert text_of(answer).count("last administrator") == 1
     for words in ("no longer a user", "Remove the user"):
-        assert words not in body(answer)
+        assert words not in text_of(answer)
 
 
 def test_one_of_two_administrators_can_be_removed(store, olga):
     put_tenants(store)
     store.put("TENANTS", user("second", role="admin"))
-    page = body(olga.get(link(body(olga.get("/tenants/outlocks/users/")), "remove")))
+    page = text_of(olga.get(link(text_of(olga.get("/tenants/outlocks/users/")), "remove")))
     assert "will no longer be a user of Outlocks" in page
     assert "Remove the user" in page
 
@@ -185,8 +181,8 @@ def test_one_of_two_administrators_can_be_removed(store, olga):
 )
 def test_what_the_last_channel_is_for_is_said_before_it_goes(store, olga, deed, status, others, words):
     store.put_all("TENANTS", [tenant(status=status), mapping(), *others])
-    urls = re.findall(rf'href="([^"]*/{deed}/)"', body(olga.get("/tenants/outlocks/channels/")))
-    page = body(olga.get(urls[0]))
+    urls = re.findall(rf'href="([^"]*/{deed}/)"', text_of(olga.get("/tenants/outlocks/channels/")))
+    page = text_of(olga.get(urls[0]))
     assert words in page
     assert ("This is the last channel of Outlocks" in page) == bool(words)
 
@@ -222,17 +218,17 @@ def test_a_taken_channel_links_its_owner_within_scope_only(store, olga):
     channels.claim("acme", BOT, ADMIN)
     answer = olga.post("/tenants/outlocks/channels/new/", FORMS["channels/new/"])
     assert answer.status_code == 409
-    assert 'href="/tenants/acme/channels/">acme</a>' in body(answer)
+    assert 'href="/tenants/acme/channels/">acme</a>' in text_of(answer)
     store.put("TENANTS", mapping("slack", "T024BE7LD", "secret"))
     answer = olga.post("/tenants/outlocks/channels/new/", {"type": "slack", "id": "T024BE7LD"})
-    assert "Another tenant has this channel. Ask an administrator." in body(answer)
-    assert "secret" not in body(answer)
+    assert "Another tenant has this channel. Ask an administrator." in text_of(answer)
+    assert "secret" not in text_of(answer)
 
 
 def test_a_channel_is_released_and_released_again_says_so(store, olga):
     put_tenants(store)
     channels.claim("outlocks", BOT, ADMIN)
-    url = link(body(olga.get("/tenants/outlocks/channels/")), "release")
+    url = link(text_of(olga.get("/tenants/outlocks/channels/")), "release")
     assert olga.post(url)["Location"] == "/tenants/outlocks/channels/"
     assert (mappers(store), guard(store)) == (set(), "")
     assert "This channel no longer belongs to the tenant" in messages(olga.post(url))
@@ -241,10 +237,10 @@ def test_a_channel_is_released_and_released_again_says_so(store, olga):
 def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
     put_tenants(store, "outlocks", "acme", "secret")
     channels.claim("outlocks", BOT, ADMIN)
-    url = link(body(olga.get("/tenants/outlocks/channels/")), "move")
+    url = link(text_of(olga.get("/tenants/outlocks/channels/")), "move")
     told = [olga.post(url, {"to": to}) for to in ("secret", "nobody")]
     assert [answer.status_code for answer in told] == [422, 422]
-    assert all("No tenant in your scope has that id." in body(answer) for answer in told)
+    assert all("No tenant in your scope has that id." in text_of(answer) for answer in told)
     assert olga.post(url, {"to": "acme"}).status_code == 302
     assert mappers(store) == {"acme"}
 
@@ -252,16 +248,16 @@ def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
 def test_a_bare_mapping_is_made_findable(store, olga):
     put_tenants(store)
     store.put("TENANTS", mapping(gsi1pk=...))
-    page = body(olga.get("/tenants/outlocks/channels/"))
+    page = text_of(olga.get("/tenants/outlocks/channels/"))
     assert "cannot find it" in page
     olga.post(link(page, "complete"))
-    assert "cannot find it" not in body(olga.get("/tenants/outlocks/channels/"))
+    assert "cannot find it" not in text_of(olga.get("/tenants/outlocks/channels/"))
 
 
 def test_references_of_another_tenant_are_not_there(store, olga):
     put_tenants(store)
     channels.claim("acme", BOT, ADMIN)
-    url = link(body(olga.get("/tenants/acme/channels/")), "release")
+    url = link(text_of(olga.get("/tenants/acme/channels/")), "release")
     assert olga.post(url.replace("acme", "outlocks")).status_code == 404
     assert mappers(store) == {"acme"}
 
@@ -279,11 +275,11 @@ def fields(page: str) -> dict[str, str]:
 def test_a_stale_save_of_settings_shows_both_versions(store, olga):
     put_tenants(store)
     url = "/tenants/outlocks/settings/change/"
-    form = fields(body(olga.get(url))) | {"messages_per_day": "5", "enabled_channels": ["dashboard"]}
+    form = fields(text_of(olga.get(url))) | {"messages_per_day": "5", "enabled_channels": ["dashboard"]}
     store.put("TENANTS", tenant(settings=tenant()["settings"].replace("1000", "777")))
     answer = olga.post(url, form)
     assert answer.status_code == 409
-    page = body(answer)
+    page = text_of(answer)
     assert "<bdi>777</bdi>" in page
     assert "<bdi>5</bdi>" in page
     assert 'name="messages_per_day" value="5"' in page
@@ -294,7 +290,7 @@ def test_a_stale_save_of_settings_shows_both_versions(store, olga):
 def test_a_save_reads_the_settings_alone(store, olga):
     put_tenants(store)
     url = "/tenants/outlocks/settings/change/"
-    form = fields(body(olga.get(url))) | {"messages_per_day": "5", "enabled_channels": ["teams"]}
+    form = fields(text_of(olga.get(url))) | {"messages_per_day": "5", "enabled_channels": ["teams"]}
     with store.calls() as calls:
         assert olga.post(url, form).status_code == 302
     assert [each.operation for each in calls if "TENANTS" in each.tables and each.operation == "Query"] == []
@@ -304,11 +300,11 @@ def test_a_type_of_channel_that_only_the_tenant_has_can_be_enabled(store, olga):
     put_tenants(store)
     store.put("TENANTS", mapping("pager", "p-1"))
     url = "/tenants/outlocks/settings/change/"
-    page = body(olga.get(url))
+    page = text_of(olga.get(url))
     assert 'name="enabled_channels" value="pager"' in page
     answer = olga.post(url, fields(page) | {"enabled_channels": ["pager", "carrier pigeon"]})
     assert answer.status_code == 422
-    assert "carrier pigeon is not one of the available choices" in body(answer)
+    assert "carrier pigeon is not one of the available choices" in text_of(answer)
     assert olga.post(url, fields(page) | {"enabled_channels": ["pager"]}).status_code == 302
     assert '"enabled_channels": ["pager"]' in of(store, "outlocks")["META"]["settings"]
 
@@ -318,9 +314,9 @@ def test_typed_settings_stay_where_the_rest_of_the_tenant_cannot_be_read(store, 
     put_tenants(store)
     store.put("TENANTS", mapping("pager", "p-1"))
     url = "/tenants/outlocks/settings/change/"
-    form = fields(body(olga.get(url))) | {"enabled_channels": ["teams", "pager"]} | refused
+    form = fields(text_of(olga.get(url))) | {"enabled_channels": ["teams", "pager"]} | refused
     with faults.fail_before("Query", table_key="TENANTS"), faults.fail_before("TransactWriteItems"):
-        page = body(olga.post(url, form))
+        page = text_of(olga.post(url, form))
     with faults.fail_before("Query", table_key="TENANTS"):
         assert olga.get(url).status_code == 503
     assert f'name="messages_per_day" value="{refused["messages_per_day"]}"' in page
@@ -332,11 +328,11 @@ def test_typed_settings_stay_where_the_rest_of_the_tenant_cannot_be_read(store, 
 def test_settings_that_cannot_be_name_their_field_and_keep_the_rest(store, olga):
     put_tenants(store)
     url = "/tenants/outlocks/settings/change/"
-    form = fields(body(olga.get(url))) | {"messages_per_day": "many", "ai_model": "claude-opus-4"}
+    form = fields(text_of(olga.get(url))) | {"messages_per_day": "many", "ai_model": "claude-opus-4"}
     answer = olga.post(url, form)
     assert answer.status_code == 422
-    assert "Enter a whole number from 1 to 10,000,000." in body(answer)
-    assert 'value="claude-opus-4"' in body(answer)
+    assert "Enter a whole number from 1 to 10,000,000." in text_of(answer)
+    assert 'value="claude-opus-4"' in text_of(answer)
 
 
 def test_suspending_wants_a_reason_and_happens_once(store, olga):
@@ -347,17 +343,17 @@ def test_suspending_wants_a_reason_and_happens_once(store, olga):
     assert olga.post(url, form).status_code == 302
     assert olga.post(url, form).status_code == 409
     assert trail(store) == ["tenant.suspended"]
-    assert "This tenant is suspended." in body(olga.get("/tenants/outlocks/"))
+    assert "This tenant is suspended." in text_of(olga.get("/tenants/outlocks/"))
 
 
 def test_activating_shows_what_is_missing_instead_of_a_button(store, olga):
     store.put("TENANTS", tenant(status="onboarding"))
-    page = body(olga.get("/tenants/outlocks/status/activate/"))
+    page = text_of(olga.get("/tenants/outlocks/status/activate/"))
     assert "Not ready" in page
     assert "Activate the tenant" not in page
     refused = olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"})
     assert refused.status_code == 422
-    for each in (page, body(refused)):
+    for each in (page, text_of(refused)):
         assert '<a href="/tenants/outlocks/users/new/">Add a user</a>' in each
         assert '<a href="/tenants/outlocks/channels/">Look at the channels</a>' in each
 
@@ -369,9 +365,9 @@ def test_activating_asks_once_whose_the_channels_are_and_shows_it_when_refused(s
     assert answer.status_code == 422
     assert (
         '<bdi>Teams azure-bot-app-id: The tenant acme has this channel.</bdi> <a href="/tenants/outlocks/channels/">'
-        in body(answer)
+        in text_of(answer)
     )
-    assert "Activate the tenant" not in body(answer)
+    assert "Activate the tenant" not in text_of(answer)
     assert [call.index for call in calls].count("channel-mapping") == 1
 
 
@@ -387,10 +383,10 @@ def test_companies_are_linked_within_scope_and_unlinked(store, olga):
     put_tenants(store)
     refused = olga.post("/tenants/outlocks/companies/link/", {"other": "ci-secret"})
     assert refused.status_code == 422
-    assert "No company in your scope has that id." in body(refused)
+    assert "No company in your scope has that id." in text_of(refused)
     assert olga.post("/tenants/outlocks/companies/link/", {"other": "acme, outlocks"}).status_code == 302
     assert {"COMPANY#acme", "COMPANY#outlocks"} <= set(of(store, "outlocks"))
-    url = link(body(olga.get("/tenants/outlocks/")), "unlink")
+    url = link(text_of(olga.get("/tenants/outlocks/")), "unlink")
     assert olga.post(url).status_code == 302
     assert len([key for key in of(store, "outlocks") if key.startswith("COMPANY#")]) == 1
     assert "no longer linked" in messages(olga.post(url))

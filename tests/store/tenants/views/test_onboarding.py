@@ -1,11 +1,11 @@
 """Onboarding in a browser without JavaScript: each step keeps what was typed; the last one says what is in the way."""
 
 import re
-from html import unescape
 
 import pytest
 
 from tenants import channels
+from tests.answers import text_of
 from tests.people import member, signed_in
 from tests.support.tenants.items import tenant
 from tests.support.tenants.kit import ADMIN, BOT, OLGA, guard, of, put_tenants, trail
@@ -16,10 +16,6 @@ STEPS = ("settings", "admin", "channels", "companies", "review")
 IDENTITY = {"identity-TOTAL_FORMS": "3", "identity-INITIAL_FORMS": "0"}
 CHANNEL = {"channel-TOTAL_FORMS": "3", "channel-INITIAL_FORMS": "0"}
 FIRST = {"user_id": "robin", "email": "robin@acme.example", "name": "Robin", **IDENTITY}
-
-
-def body(response) -> str:
-    return unescape(response.content.decode())
 
 
 def hidden(page: str) -> dict[str, str]:
@@ -43,7 +39,7 @@ def url(step: str, tenant_id: str = "acme-ltd") -> str:
 
 
 def begin(browser, **typed):
-    form = inputs(body(browser.get("/tenants/new/"))) | {"name": "Acme Ltd"} | typed
+    form = inputs(text_of(browser.get("/tenants/new/"))) | {"name": "Acme Ltd"} | typed
     return browser.post("/tenants/new/", form), form
 
 
@@ -51,16 +47,16 @@ def begin(browser, **typed):
 def test_a_whole_onboarding(store, novak):
     answer, _ = begin(novak)
     assert answer["Location"] == url("settings")
-    form = inputs(body(novak.get(url("settings")))) | {"enabled_channels": ["dashboard", "teams"]}
+    form = inputs(text_of(novak.get(url("settings")))) | {"enabled_channels": ["dashboard", "teams"]}
     assert novak.post(url("settings"), form)["Location"] == url("admin")
-    form = inputs(body(novak.get(url("admin")))) | FIRST
+    form = inputs(text_of(novak.get(url("admin")))) | FIRST
     assert novak.post(url("admin"), form)["Location"] == url("channels")
-    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
     typed = {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"}
     assert novak.post(url("channels"), form | typed)["Location"] == url("companies")
-    form = hidden(body(novak.get(url("companies")))) | {"other": "ci-acm-001"}
+    form = hidden(text_of(novak.get(url("companies")))) | {"other": "ci-acm-001"}
     assert novak.post(url("companies"), form)["Location"] == url("review")
-    page = body(novak.get(url("review")))
+    page = text_of(novak.get(url("review")))
     assert "azure-bot-app-id" in page
     assert "Still needed" not in page
     assert novak.post(url("review"), hidden(page))["Location"] == "/tenants/acme-ltd/"
@@ -95,8 +91,8 @@ def test_the_id_is_made_of_the_name_or_typed(store, novak):
 def test_what_cannot_be_is_named_with_the_form_intact(store, novak, typed, words):
     answer, form = begin(novak, **typed)
     assert answer.status_code == 422
-    assert words in body(answer)
-    assert f'value="{form["token"]}"' in body(answer)
+    assert words in text_of(answer)
+    assert f'value="{form["token"]}"' in text_of(answer)
     assert store.all("TENANTS") == []
 
 
@@ -104,8 +100,8 @@ def test_a_taken_id_is_told_with_the_form_intact(store, novak):
     put_tenants(store, "acme-ltd")
     answer, _ = begin(novak)
     assert answer.status_code == 409
-    assert "This id is taken. Choose another one." in body(answer)
-    assert 'value="Acme Ltd"' in body(answer)
+    assert "This id is taken. Choose another one." in text_of(answer)
+    assert 'value="Acme Ltd"' in text_of(answer)
 
 
 def test_sent_twice_goes_on_with_the_same_tenant(store, novak):
@@ -117,12 +113,12 @@ def test_sent_twice_goes_on_with_the_same_tenant(store, novak):
 
 def test_the_back_button_shows_what_was_saved_and_an_old_form_is_told(store, novak):
     begin(novak)
-    old = inputs(body(novak.get(url("admin")))) | FIRST
+    old = inputs(text_of(novak.get(url("admin")))) | FIRST
     assert novak.post(url("admin"), old).status_code == 302
-    assert 'value="robin@acme.example"' in body(novak.get(url("admin")))
+    assert 'value="robin@acme.example"' in text_of(novak.get(url("admin")))
     answer = novak.post(url("admin"), old | {"email": "second@acme.example"})
     assert answer.status_code == 409
-    page = body(answer)
+    page = text_of(answer)
     assert "Somebody else, or another of your tabs, saved a step in the meantime" in page
     assert 'value="second@acme.example"' in page
     assert novak.post(url("admin"), inputs(page)).status_code == 302
@@ -130,43 +126,43 @@ def test_the_back_button_shows_what_was_saved_and_an_old_form_is_told(store, nov
 
 def test_a_channel_taken_meanwhile_is_told_on_the_review(store, novak):
     begin(novak)
-    novak.post(url("admin"), inputs(body(novak.get(url("admin")))) | FIRST)
-    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    novak.post(url("admin"), inputs(text_of(novak.get(url("admin")))) | FIRST)
+    form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
     novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
-    ready = hidden(body(novak.get(url("review"))))
+    ready = hidden(text_of(novak.get(url("review"))))
     put_tenants(store, "acme")
     channels.claim("acme", BOT, OLGA)
     answer = novak.post(url("review"), ready)
     assert answer.status_code == 409
-    assert "Another tenant has this channel. Ask an administrator." in body(answer)
-    assert "the tenant acme" not in body(answer).lower()
+    assert "Another tenant has this channel. Ask an administrator." in text_of(answer)
+    assert "the tenant acme" not in text_of(answer).lower()
     assert set(of(store, "acme-ltd")) == {"META"}
     assert guard(store) == "acme"
 
 
 def test_rows_of_channels_are_checked_and_more_can_be_had(store, novak):
     begin(novak)
-    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
     bad = form | {"channel-0-type": "whatsapp", "channel-0-id": "0770", "channel-1-id": "lonely"}
     answer = novak.post(url("channels"), bad)
     assert answer.status_code == 422
-    assert "with its country code" in body(answer)
-    assert "Choose a type." in body(answer)
-    assert 'value="lonely"' in body(answer)
+    assert "with its country code" in text_of(answer)
+    assert "Choose a type." in text_of(answer)
+    assert 'value="lonely"' in text_of(answer)
     more = form | {"channel-0-type": "teams", "channel-0-id": "bot", "more": "1"}
     assert novak.post(url("channels"), more)["Location"] == url("channels")
-    assert 'name="channel-3-id"' in body(novak.get(url("channels")))
+    assert 'name="channel-3-id"' in text_of(novak.get(url("channels")))
 
 
 def finished(store, browser, **typed):
     """A tenant whose last step is sent; what it answers."""
     begin(browser)
-    form = inputs(body(browser.get(url("settings")))) | {"enabled_channels": ["teams"]} | typed
+    form = inputs(text_of(browser.get(url("settings")))) | {"enabled_channels": ["teams"]} | typed
     assert browser.post(url("settings"), form).status_code == 302
-    browser.post(url("admin"), inputs(body(browser.get(url("admin")))) | FIRST)
-    form = hidden(body(browser.get(url("channels")))) | CHANNEL
+    browser.post(url("admin"), inputs(text_of(browser.get(url("admin")))) | FIRST)
+    form = hidden(text_of(browser.get(url("channels")))) | CHANNEL
     browser.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
-    return browser.post(url("review"), hidden(body(browser.get(url("review")))), follow=True)
+    return browser.post(url("review"), hidden(text_of(browser.get(url("review")))), follow=True)
 
 
 @pytest.mark.slow
@@ -178,7 +174,7 @@ def test_finished_twice_says_so(store, novak):
 
 
 def test_once_finished_the_way_leads_to_activation(store, novak):
-    page = body(finished(store, novak))
+    page = text_of(finished(store, novak))
     assert "Everything is saved. Nothing is missing. You can activate the tenant." in page
     assert "Continue onboarding" not in page
     assert "/tenants/acme-ltd/status/activate/" in page
@@ -186,10 +182,10 @@ def test_once_finished_the_way_leads_to_activation(store, novak):
 
 @pytest.mark.slow
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
-    page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
+    page = text_of(finished(store, novak, enabled_channels=["teams", "sms"]))
     assert "Everything is saved. See what is still missing below." in page
     assert "Continue onboarding" in page
-    review = body(novak.get(url("review")))
+    review = text_of(novak.get(url("review")))
     assert "Enabled without a mapping: SMS." in review
     assert "/tenants/acme-ltd/settings/change/" in review
     assert "Activate" not in review
@@ -198,7 +194,7 @@ def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
 @pytest.mark.slow
 def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
     finished(store, novak)
-    page = body(novak.get(url("review")))
+    page = text_of(novak.get(url("review")))
     assert "What was written" in page
     for words in ("robin@acme.example", "azure-bot-app-id", "/tenants/acme-ltd/status/activate/"):
         assert words in page
@@ -210,7 +206,7 @@ def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
 @pytest.mark.parametrize("step", ["admin", "channels", "companies"])
 def test_a_step_of_what_is_finished_leads_to_the_review(store, novak, step):
     begin(novak)
-    old = inputs(body(novak.get(url("admin")))) | FIRST
+    old = inputs(text_of(novak.get(url("admin")))) | FIRST
     finished(store, novak)
     assert novak.get(url(step))["Location"] == url("review")
     assert novak.post(url(step), old)["Location"] == url("review")
@@ -220,18 +216,18 @@ def test_a_step_of_what_is_finished_leads_to_the_review(store, novak, step):
 def test_what_was_added_by_hand_need_not_be_typed_again(store, novak):
     begin(novak)
     novak.post("/tenants/acme-ltd/users/new/", FIRST | {"role": "admin"})
-    page = body(novak.get(url("review")))
+    page = text_of(novak.get(url("review")))
     assert "already saved" in page
     assert "There is no first administrator yet." not in page
-    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
     novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
-    assert novak.post(url("review"), hidden(body(novak.get(url("review")))))["Location"] == "/tenants/acme-ltd/"
+    assert novak.post(url("review"), hidden(text_of(novak.get(url("review")))))["Location"] == "/tenants/acme-ltd/"
     assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key}
 
 
 def test_a_step_that_was_left_out_is_not_called_done(store, novak):
     begin(novak)
-    page = body(novak.get(url("review")))
+    page = text_of(novak.get(url("review")))
     assert re.findall(r'<li class="done"><(?:a|span)[^>]*>([^<]+)<', page) == ["Identity", "Settings", "Companies"]
 
 
@@ -256,5 +252,5 @@ def test_a_step_that_is_none_is_not_there(store, olga):
 
 def test_the_creator_sees_the_tenant_at_once(store, novak):
     begin(novak)
-    assert "acme-ltd" in body(novak.get("/tenants/"))
+    assert "acme-ltd" in text_of(novak.get("/tenants/"))
     assert ADMIN.scope.everything

@@ -56,14 +56,6 @@ class ReplyForm:
     reply_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyKey:
-    """The key of a reply's row."""
-
-    conversation: str
-    position: str
-
-
 def seal_form(primary_channel: str, conversation_id: str, staff: Staff) -> str:
     """Seal the form of a new reply in a conversation, for this person only."""
     return seal_data("reply", [staff.username, primary_channel, conversation_id, new_action_id()])

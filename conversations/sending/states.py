@@ -24,8 +24,6 @@ class ReplyState(StrEnum):
     UNDONE = "undone"
 
 
-# The customer has the reply, to the console's knowledge.
-ARRIVED = frozenset({ReplyState.SENT, ReplyState.DELIVERED, ReplyState.READ})
 # People should look: it is not known that the customer has the reply.
 NOT_ARRIVED = frozenset({ReplyState.FAILED, ReplyState.UNKNOWN, ReplyState.NOT_SENT})
 # The text can be sent again, as another reply.

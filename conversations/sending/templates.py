@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from pynamodb.expressions.update import Action as UpdateAction
 
@@ -23,7 +23,7 @@ TEMPLATE = "template"
 CHANNEL = "whatsapp"
 # The name of the template in a company's secret.
 NAMED_BY = "twilio_template_sid"
-KEPT, FRESH = timedelta(days=7), timedelta(days=1)
+KEPT = timedelta(days=7)
 LONGEST_BLANK = 200
 _BLANK = re.compile(r"\{\{\s*([\w.-]{1,64})\s*\}\}")
 NONE = "This company has no template for WhatsApp."
@@ -36,11 +36,6 @@ class StoredTemplate:
     template: Template | None = None
     problem: str = ""
     is_wanted: bool = False
-    fetched_at: datetime | None = None
-
-    def is_fresh(self, now: datetime) -> bool:
-        """Return whether the template need not be fetched again."""
-        return self.fetched_at is not None and now - self.fetched_at < FRESH
 
 
 def read_template(credentials: str) -> StoredTemplate:
@@ -53,7 +48,7 @@ def read_template(credentials: str) -> StoredTemplate:
     if row.body:
         content = json.loads(row.body)
         template = Template(content["template_id"], content["body"], content["variables"])
-    return StoredTemplate(template, row.error or "", row.gsi_due == TO_FETCH, clock.parse_instant(row.received_at))
+    return StoredTemplate(template, row.error or "", row.gsi_due == TO_FETCH)
 
 
 def request_template(credentials: str, company_id: str) -> None:

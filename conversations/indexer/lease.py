@@ -5,8 +5,10 @@ worker's state. `sk = SHARD#…` contains the position in one shard of the strea
 owner. Two concurrent workers would do no harm: all their writes are idempotent.
 """
 
+import re
 import secrets
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -68,46 +70,30 @@ class Lease:
         self.epoch = int(self.state["epoch"])
         return True
 
-    def renew(self, **details: Any) -> bool:
-        """Renew the lease and note `details`; return False if another worker owns it now. Raises the store's errors."""
-        now = self._now()
-        values = {":me": text(self.owner), ":mine": _number(self.epoch), ":until": self._until(now)}
-        set_, removed = ["#until = :until"], []
-        for name, value in details.items():
-            if value is None:
-                removed.append(f"#{name}")
-            else:
-                set_.append(f"#{name} = :{name}")
-                values[f":{name}"] = _value(value)
-        expression = "SET " + ", ".join(set_) + (f" REMOVE {', '.join(removed)}" if removed else "")
-        request = _update(
-            self.name, expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(details)
-        )
+    def renew(self, **details: Any) -> None:
+        """Renew the lease and note `details`, unless another worker owns it now. Raises the store's errors."""
+        noted = {name: _value(value) for name, value in details.items() if value is not None}
+        expression = ", ".join(("SET #until = :until", *(f"#{name} = :{name}" for name in noted)))
+        if removed := [f"#{name}" for name in details if name not in noted]:
+            expression += f" REMOVE {', '.join(removed)}"
+        values = {":until": self._until(self._now())} | {f":{name}": value for name, value in noted.items()}
+        request = self._while_held(expression, values)
         try:
             retry_on_collision(lambda: call("UpdateItem", **request))
         except ConditionFailed:
             self.epoch = 0
-            return False
-        return True
 
     def give_back(self) -> None:
         """Give the lease back, so that another worker can start immediately. Raises the store's errors."""
         if not self.is_held:
             return
-        request = _update(
-            self.name,
-            "REMOVE #owner, #until",
-            {":me": text(self.owner), ":mine": _number(self.epoch)},
-            condition="#owner = :me AND #epoch = :mine",
-        )
+        request = self._while_held("REMOVE #owner, #until", {})
         self.epoch = 0
-        try:
+        with suppress(ConditionFailed):
             retry_on_collision(lambda: call("UpdateItem", **request))
-        except ConditionFailed:
-            return
 
-    def note_position(self, arn: str, shard: Shard) -> bool:
-        """Note a shard's position; return False if another worker owns the lease now. Raises the store's errors."""
+    def note_position(self, arn: str, shard: Shard) -> None:
+        """Note a shard's position, unless another worker owns the lease now. Raises the store's errors."""
         now = self._now()
         item = {
             "pk": text(self.name),
@@ -118,24 +104,26 @@ class Lease:
             "noted_at": text(clock.to_iso(now)),
             "expires_at": _number(clock.to_epoch(now + POSITION_KEPT)),
         }
-        mine = {":me": text(self.owner), ":mine": _number(self.epoch)}
-        check = _update(self.name, "", mine, "#owner = :me AND #epoch = :mine")
+        check = self._while_held("", {})
         del check["UpdateExpression"]
         writes = [{"ConditionCheck": check}, {"Put": {"TableName": table_name("CONSOLE"), "Item": item}}]
         try:
             retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
         except TransactionRefused:
             self.epoch = 0
-            return False
-        return True
+
+    def _while_held(self, expression: str, values: Raw) -> dict[str, Any]:
+        """Return an update of the lease's item, on the condition that this worker still owns the lease."""
+        mine = {":me": text(self.owner), ":mine": _number(self.epoch)}
+        return _update(self.name, expression, values | mine, "#owner = :me AND #epoch = :mine")
 
     def _until(self, now: datetime) -> Raw:
         return _number(now.timestamp() + LEASE_SECONDS)
 
 
-def positions(arn: str, name: str = INDEXER) -> list[ShardPosition]:
+def positions(arn: str, name: str) -> list[ShardPosition]:
     """Return the work's position in each shard of a stream. Strongly consistent. Raises the store's errors."""
-    found: list[dict[str, Any]] = []
+    found: list[ShardPosition] = []
     start: dict[str, Any] = {}
     while True:
         answer = call(
@@ -146,18 +134,16 @@ def positions(arn: str, name: str = INDEXER) -> list[ShardPosition]:
             ConsistentRead=True,
             **start,
         )
-        found += [plain_item(each) for each in answer["Items"]]
+        found += [_position_in(item) for item in map(plain_item, answer["Items"]) if item.get("arn") == arn]
         if not (last := answer.get("LastEvaluatedKey")):
-            return list(_positions_of(arn, found))
+            return found
         start = {"ExclusiveStartKey": last}
 
 
-def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPosition]:
-    for each in found:
-        if each.get("arn") == arn:
-            shard_id = str(each["sk"]).removeprefix(SHARD)
-            shard = Shard(shard_id, sequence=str(each.get("sequence") or ""), done=each.get("done") is True)
-            yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
+def _position_in(item: dict[str, Any]) -> ShardPosition:
+    shard_id = str(item["sk"]).removeprefix(SHARD)
+    shard = Shard(shard_id, sequence=str(item.get("sequence") or ""), done=item.get("done") is True)
+    return ShardPosition(shard, clock.parse_instant(item.get("noted_at")))
 
 
 def read_heartbeats(names: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -166,27 +152,24 @@ def read_heartbeats(names: Collection[str]) -> dict[str, dict[str, Any]]:
     return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 
-def write_heartbeat(work: str = INDEXER, /, **details: Any) -> None:
+def write_heartbeat(work: str, /, **details: Any) -> None:
     """Note the state of work that has no lease: a sweep by hand, a Lambda. Raises the store's errors."""
     values = {f":{name}": _value(value) for name, value in details.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
-    retry_on_collision(lambda: call("UpdateItem", **_update(work, expression, values, names=tuple(details))))
+    retry_on_collision(lambda: call("UpdateItem", **_update(work, expression, values)))
 
 
-def note_sweep(at: datetime, mode: str) -> None:
-    """Note a complete sweep; set the mode only if none is noted. Raises the store's errors."""
-    values = {":at": _value(at), ":mode": text(mode), ":owed": _value(False)}
+def note_sweep() -> None:
+    """Note a complete sweep now; set the mode only if none is noted. Raises the store's errors."""
+    values = {":at": _value(clock.now()), ":mode": text(SWEEP), ":owed": _value(False)}
     expression = (
         "SET #last_sweep_at = :at, #backfilled_at = :at, #sweep_owed = :owed, #mode = if_not_exists(#mode, :mode)"
     )
-    names = ("last_sweep_at", "backfilled_at", "sweep_owed", "mode")
-    retry_on_collision(lambda: call("UpdateItem", **_update(INDEXER, expression, values, names=names)))
+    retry_on_collision(lambda: call("UpdateItem", **_update(INDEXER, expression, values)))
 
 
-def _update(
-    work: str, expression: str, values: Raw, condition: str = "", names: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    used = {name for name in ("owner", "until", "epoch", *names) if f"#{name}" in f"{expression} {condition}"}
+def _update(work: str, expression: str, values: Raw, condition: str = "") -> dict[str, Any]:
+    used = set(re.findall(r"#(\w+)", f"{expression} {condition}"))
     return {
         "TableName": table_name("CONSOLE"),
         "Key": {"pk": text(work), "sk": text(LEASE)},

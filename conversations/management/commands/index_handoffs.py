@@ -7,7 +7,6 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from console import clock
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
@@ -80,8 +79,7 @@ class Command(ConsoleCommand):
                 bar.update(retry_while_unavailable(sweep.step, ended.wait)[WorkOutcome.READ])
         self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{format_counts(sweep.counts)}.")
         if sweep.is_complete:
-            now = clock.now()
-            lease.note_sweep(now, lease.SWEEP)
+            lease.note_sweep()
         return not sweep.is_complete
 
     def _work(self, ended: threading.Event, options: dict[str, Any]) -> bool:

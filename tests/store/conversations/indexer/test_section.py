@@ -22,8 +22,9 @@ def test_before_the_first_run_it_says_what_to_run(page):
 
 
 def test_it_tells_how_the_indexer_is(page):
+    now = clock.now()
     lease.write_heartbeat(
-        beat_at=clock.now(), backfilled_at=clock.now(), lag=0.25, mode="stream", counts={"read": 12_345}
+        lease.INDEXER, beat_at=now, backfilled_at=now, lag=0.25, mode="stream", counts={"read": 12_345}
     )
     text = page()
     assert "is up to date" in text

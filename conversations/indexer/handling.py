@@ -1,6 +1,7 @@
 """Processing of one record of the stream, or one item of a sweep. Raises the store's errors; safe to repeat."""
 
 from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
 
 from console import clock
@@ -56,6 +57,15 @@ def is_transient(error: Exception) -> bool:
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
 
 
+def is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
+    """Pass a record that could not be handled to `keep`; return False if the record must be retried, as that failed."""
+    try:
+        keep(record)
+    except ConsoleError as error:
+        return not is_transient(error)
+    return True
+
+
 def handle(change: StreamChange) -> WorkCounts:
     """Process one record of the stream."""
     done: WorkCounts = Counter({WorkOutcome.READ: 1})
@@ -75,7 +85,7 @@ def handle(change: StreamChange) -> WorkCounts:
 def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
     done: WorkCounts = Counter()
     edge = requests.flag_rise_in(change)
-    if _is_flip(change) and _was_written_back(change):
+    if _is_flip(change) and is_written_back(record_of_last_action(image), image):
         restored, goes_on = _restore(change)
         done[WorkOutcome.REASSERTED] += restored
         if not goes_on:
@@ -171,11 +181,6 @@ def _record_ending_request(stored: Raw, repair: Repair) -> None:
 def _is_flip(change: StreamChange) -> bool:
     new, old = hand_off_marks(change.new or {}), hand_off_marks(change.old or {})
     return new.flag != old.flag and requests.is_of_platform(change)
-
-
-def _was_written_back(change: StreamChange) -> bool:
-    image = change.new or {}
-    return is_written_back(record_of_last_action(image), image)
 
 
 def _restore(change: StreamChange) -> tuple[bool, bool]:

@@ -10,7 +10,7 @@ from console import clock
 from console.errors import ConsoleError
 from conversations.handoff.stored import Raw
 from conversations.indexer import lease
-from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_kept, is_transient
 from conversations.indexer.streams.records import StreamChange, change_of
 
 logger = logging.getLogger(__name__)
@@ -40,19 +40,11 @@ def handle_event(
             # No message: it may quote a key.
             logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
             done[WorkOutcome.FAILED] += 1
-            if is_transient(error) or not _is_kept(record, keep):
+            if is_transient(error) or not is_kept(record, keep):
                 sequence = str(record["dynamodb"]["SequenceNumber"])
                 return {"batchItemFailures": [{"itemIdentifier": sequence}]}
     note_beat(work, lag=lag, counts={each.value: done[each] for each in WorkOutcome})
     return {"batchItemFailures": []}
-
-
-def _is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
-    try:
-        keep(record)
-    except ConsoleError as error:
-        return not is_transient(error)
-    return True
 
 
 def note_beat(work: str, **details: Any) -> None:

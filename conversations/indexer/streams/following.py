@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from console.errors import ConsoleError
 from console.store.calls import submit
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
+from conversations.indexer.handling import WorkCounts, WorkOutcome, is_kept, is_transient
 from conversations.indexer.lease import Lease, positions
 from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.indexer.streams.shards import Shard, Shards
@@ -110,21 +109,13 @@ class StreamFollower:
         if outcome.error is not None:
             if is_transient(outcome.error) and not self._is_given_up(shard, sequence):
                 return None
-            if not self._is_kept(record):
+            if self._keep is not None and not is_kept(record, self._keep):
                 return None
             done = Counter({WorkOutcome.READ: 1, WorkOutcome.FAILED: 1})
             self.owes_sweep = self.owes_sweep or (self._keep is None and is_transient(outcome.error))
         self._stuck.pop(shard.shard_id, None)
         shard.sequence = sequence or shard.sequence
         return done
-
-    def _is_kept(self, record: Raw) -> bool:
-        if self._keep is not None:
-            try:
-                self._keep(record)
-            except ConsoleError as error:
-                return not is_transient(error)
-        return True
 
     def _is_given_up(self, shard: Shard, sequence: str) -> bool:
         stuck = self._stuck.setdefault(shard.shard_id, _Stuck())

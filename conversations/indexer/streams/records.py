@@ -13,7 +13,6 @@ from conversations.handoff.stored import Raw
 class StreamChange:
     """A change of an item: its images before and after (None: did not exist, or no longer does), and its time."""
 
-    sequence: str
     old: Raw | None
     new: Raw | None
     at: datetime
@@ -25,7 +24,6 @@ def change_of(record: Mapping[str, Any]) -> StreamChange:
     at = change.get("ApproximateCreationDateTime")
     moment = at if isinstance(at, datetime) else clock.parse_instant(at)
     return StreamChange(
-        sequence=str(change["SequenceNumber"]),
         old=change.get("OldImage") or None,
         new=change.get("NewImage") or None,
         at=moment or clock.now(),

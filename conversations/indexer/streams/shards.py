@@ -35,7 +35,7 @@ class Shard:
     iterator: str = ""
 
 
-def stream_of_table(table_key: str = "CONVERSATIONS") -> str:
+def stream_of_table(table_key: str) -> str:
     """Return the ARN of a table's stream, "" if it has none or not the view type it needs. One DescribeTable."""
     table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     stream = table.get("StreamSpecification") or {}

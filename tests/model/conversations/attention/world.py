@@ -362,7 +362,7 @@ class World:
         after, before = self.store.get("CONVERSATIONS", **each.key), self.items[name]
         assert after is not None
         if after != before:
-            self.due[name].append(StreamChange("1", to_dynamodb(before), to_dynamodb(after), self.now))
+            self.due[name].append(StreamChange(to_dynamodb(before), to_dynamodb(after), self.now))
             self.items[name] = after
 
     @property

@@ -101,7 +101,7 @@ class World:
         self.all.append(each)
         self.items[name], self.images[name] = item, to_dynamodb(item)
         self.store.put("CONVERSATIONS", item)
-        self.due[name] = [StreamChange("1", None, self.images[name], self.now)]
+        self.due[name] = [StreamChange(None, self.images[name], self.now)]
         if self.random.random() < 0.7:
             self._say(each, self._said("ai"))
         return each
@@ -268,7 +268,7 @@ class World:
         self.drained(each)
         name = each.key["conversation_id"]
         self.store.delete("CONVERSATIONS", **each.key)
-        self.due[name].append(StreamChange("1", self.images[name], None, self.now))
+        self.due[name].append(StreamChange(self.images[name], None, self.now))
         each.is_gone = True
         return None
 
@@ -290,7 +290,7 @@ class World:
         name = each.key["conversation_id"]
         before = self.images[name]
         self.items[name], self.images[name] = item, before | changed
-        self.due[name].append(StreamChange("1", before, self.images[name], self.now))
+        self.due[name].append(StreamChange(before, self.images[name], self.now))
 
     # --- What people do -----------------------------------------------------------------------------------------------
 
@@ -411,5 +411,5 @@ class World:
         if after is not None and after != self.items[each.key["conversation_id"]]:
             name = each.key["conversation_id"]
             image = to_dynamodb(after)
-            self.due[name].append(StreamChange("1", self.images[name], image, self.now))
+            self.due[name].append(StreamChange(self.images[name], image, self.now))
             self.items[name], self.images[name] = after, image

@@ -48,7 +48,7 @@ def set_levels(store, **values) -> None:
 
 
 def change(store, before=None) -> StreamChange:
-    return StreamChange("1", to_dynamodb(before) if before else None, to_dynamodb(stored(store)), clock.now())
+    return StreamChange(to_dynamodb(before) if before else None, to_dynamodb(stored(store)), clock.now())
 
 
 def later(monkeypatch, **span) -> None:

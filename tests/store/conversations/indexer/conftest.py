@@ -17,7 +17,7 @@ def _behind_earlier_tests(request: pytest.FixtureRequest) -> None:
     if "store" not in request.fixturenames or not request.getfixturevalue("store").local:
         return
     store: Store = request.getfixturevalue("store")
-    arn = stream_of_table()
+    arn = stream_of_table("CONVERSATIONS")
     reader = _readers.setdefault(arn, Shards(arn))
     reader.refresh()
     # A record may come a moment after its write: all are there when that of a mark is.

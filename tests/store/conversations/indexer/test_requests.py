@@ -285,6 +285,6 @@ def test_an_image_without_our_attributes_asks_too(store):
     old, new = conversation(), conversation(hand_off_to_human="true", updated_at=T1)
     from console import clock
 
-    handle(StreamChange("1", to_dynamodb(old), to_dynamodb(new), clock.now()))
+    handle(StreamChange(to_dynamodb(old), to_dynamodb(new), clock.now()))
     assert times(store) == [T1]
     assert results is not None

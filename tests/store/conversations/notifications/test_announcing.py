@@ -57,7 +57,7 @@ FAULTS = {"before": faults.fail_before, "after": faults.fail_after}
 
 
 def change(store, before=None) -> StreamChange:
-    return StreamChange("1", to_dynamodb(before) if before else None, to_dynamodb(stored(store)), clock.now())
+    return StreamChange(to_dynamodb(before) if before else None, to_dynamodb(stored(store)), clock.now())
 
 
 def ago(**span) -> str:

@@ -47,7 +47,7 @@ def fragment(sid: str = "SM1", **changes: Any) -> dict[str, Any]:
 
 
 def take(sid: str = "SM1", at: datetime = AT, **changes: Any) -> dict[str, int]:
-    return dict(take_fragment(StreamChange("1", None, to_dynamodb(fragment(sid, **changes)), at)))
+    return dict(take_fragment(StreamChange(None, to_dynamodb(fragment(sid, **changes)), at)))
 
 
 def received(store) -> list[str]:
@@ -168,7 +168,7 @@ def test_no_body_is_too_strange(store, body):
 
 def test_what_is_removed_or_expires_is_nothing(store):
     put(store, auto_queue_reply_message=True)
-    assert dict(take_fragment(StreamChange("1", to_dynamodb(fragment()), None, AT))) == {"read": 1}
+    assert dict(take_fragment(StreamChange(to_dynamodb(fragment()), None, AT))) == {"read": 1}
     assert rows(store) == []
 
 
@@ -221,7 +221,7 @@ def test_what_people_left_to_the_ai_is_staged_anew_and_not_theirs_again(store, q
     [staged] = store.all("CONVERSATIONS_STAGE")
     item, [row] = stored(store), rows(store)
     assert "gsi_hand_off_queue" not in item
-    assert take_fragment(StreamChange("2", None, to_dynamodb(staged), clock.now()))["read"] == 1
+    assert take_fragment(StreamChange(None, to_dynamodb(staged), clock.now()))["read"] == 1
     assert (stored(store), rows(store)) == (item, [row])
 
 

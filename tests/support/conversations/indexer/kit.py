@@ -35,7 +35,7 @@ class Stream:
     """The table's stream from now on: all changes since this began, each time they are asked for."""
 
     def __init__(self) -> None:
-        self._shards = Shards(stream_of_table())
+        self._shards = Shards(stream_of_table("CONVERSATIONS"))
         self._found: list[dict[str, Any]] = []
         self._read()
         self._found.clear()

@@ -81,7 +81,7 @@ def plant(store, planted: str) -> None:
         entry.conversation_id = CONVERSATION
         entry.save()
     store.put("CONVERSATIONS", from_dynamodb(stored))
-    handle(StreamChange("1", None, stored, NOW))
+    handle(StreamChange(None, stored, NOW))
 
 
 @pytest.mark.parametrize("planted", PERSONAL)

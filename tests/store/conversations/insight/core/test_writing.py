@@ -231,7 +231,7 @@ def test_facts_outlive_a_conversation_and_old_records_of_it_change_nothing(store
     last = put(store, ASKED, ANSWERED)
     writing.note_change(last, first)
     store.delete("CONVERSATIONS", **KEY)
-    handle(StreamChange("1", last, None, NOW))
+    handle(StreamChange(last, None, NOW))
     before = facts(store)
     assert before[FIRST]["ai"] == 1
     writing.note_change(last, first)
@@ -262,8 +262,8 @@ def test_a_request_that_was_seen_late_is_of_when_the_flag_rose(store):
     quiet = put(store, ASKED)
     asks = put(store, ASKED, hand_off_to_human=True, updated_at="2026-03-02T10:00:00Z")
     later = put(store, ASKED, hand_off_to_human=True, updated_at="2026-03-12T10:00:00Z", failure_reason="x")
-    handle(StreamChange("2", asks, later, NOW))
-    handle(StreamChange("1", quiet, asks, NOW))
+    handle(StreamChange(asks, later, NOW))
+    handle(StreamChange(quiet, asks, NOW))
     (entry,) = store.all("AUDIT")
     assert entry["ts_action_id"] > entry["edge_at"]
     assert facts(store)[FIRST]["people"] == "2026-03-02T10:00:00Z"
@@ -318,7 +318,7 @@ def test_where_facts_are_not_kept_the_indexer_works_as_before(bare_store, why, c
     bare_store.create_tables(*({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE", "CONVERSATION_STATE"}))
     bare_store.put("CONVERSATIONS", platforms(**WAITING))
     stored = bare_store.raw("CONVERSATIONS", **{name: platforms()[name] for name in KEY})
-    change = StreamChange("1", None, stored, NOW)
+    change = StreamChange(None, stored, NOW)
     if why == "absent":
         done = handle(change)
     else:
@@ -327,4 +327,4 @@ def test_where_facts_are_not_kept_the_indexer_works_as_before(bare_store, why, c
         assert "No facts are kept" in caplog.text
     assert done["requested"] == 1
     assert not writing.note_seen(stored)
-    handle(StreamChange("1", stored, None, NOW))
+    handle(StreamChange(stored, None, NOW))

@@ -25,6 +25,7 @@ from conversations.handoff.stored import has_stage
 from conversations.indexer import lease
 from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.indexer.leased import LeasedWorker, pause_after
+from conversations.indexer.queued import QueueWorker
 from conversations.indexer.worker import Worker
 from conversations.insight.announcing import InsightAnnouncer
 from conversations.insight.rolling import Rolled, roll_changed
@@ -46,7 +47,7 @@ SHARE = 100
 LATE_AFTER = 3
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
-Part = Receiver | Sender | LeasedWorker
+Part = QueueWorker | LeasedWorker
 
 
 def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:

@@ -5,7 +5,6 @@ its work is done.
 """
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,9 +18,8 @@ from console.errors import ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import ConditionFailed, submit
 from console.store.queues import QueueMessage
-from console.telemetry import instrumentation, traces
-from conversations.indexer.lease import write_heartbeat
-from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
+from console.telemetry import instrumentation
+from conversations.indexer.queued import QueueWorker
 from conversations.models import Conversation
 from conversations.receiving import appending
 from conversations.receiving.bodies import Key, about
@@ -33,8 +31,6 @@ from conversations.receiving.rows import TO_APPEND, MessageRow
 logger = logging.getLogger(__name__)
 
 QUEUE = "queue"
-# Of up to ten messages each.
-BATCHES = 5
 # Messages recorded with one write: DynamoDB takes a hundred items, and a message has four.
 TOGETHER = 25
 SWEPT_AT_ONCE = 100
@@ -45,69 +41,23 @@ AGAIN_SECONDS = 15
 FAILED = "failed"
 
 
-class Receiver:
-    """The receiver. `wait` pauses for some seconds and returns whether to end. `counts` are by `Handled`, or FAILED."""
+class Receiver(QueueWorker):
+    """The receiver. `counts` are by `Handled`, or FAILED."""
 
-    def __init__(self, *, wait: Callable[[float], bool] | None = None, now: Callable[[], datetime] = clock.now) -> None:
-        self.counts: Counter[str] = Counter()
-        self._wait = wait or threading.Event().wait
-        self._now = now
-        self._told_at: datetime | None = None
-        self._errors = 0
+    name, title, setting = QUEUE, "The receiver", "HANDOFF_QUEUE_URL"
 
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last round failed."""
-        return self._errors > 0
-
-    def run(self, *, once: bool = False) -> None:
-        """Receive until `wait` says to end; with `once`, until the queue is empty.
-
-        Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
-        """
-        while True:
-            done, pause = 0, 0.0
-            try:
-                done = self.step(wait=0 if once else queues.LONGEST_WAIT_SECONDS)
-                self._errors = 0
-            except ConsoleError as error:
-                self._errors += 1
-                if once and self._errors >= MOST_ERRORS:
-                    raise
-                pause = pause_after(self._errors)
-                logger.warning("The receiver could not go on: %s", type(error).__name__)
-                instrumentation.count_worker_failure()
-            if (once and not done and not self._errors) or self._wait(pause):
-                break
-
-    def step(self, *, wait: int) -> int:
-        """Receive and handle one batch; return the number of messages. Raises the store's errors."""
-        deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait, batches=BATCHES)
-        with traces.span(f"work {instrumentation.current_part()}"):
-            self._handle(deliveries)
-        return len(deliveries)
-
-    def _handle(self, deliveries: Sequence[QueueMessage]) -> None:
-        finished = handle_all(deliveries, QUEUE, self.counts)
+    def _work(self, brought: Sequence[QueueMessage]) -> int:
+        finished = handle_all(brought, QUEUE, self.counts)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)
-        bring_soon([each for each in deliveries if each not in finished])
-        self._tell(deliveries)
+        bring_soon([each for each in brought if each not in finished])
+        return len(brought)
 
-    def _tell(self, deliveries: Sequence[QueueMessage]) -> None:
-        """Write a heartbeat, at most every few seconds. A failure is only logged."""
-        now = self._now()
-        if self._told_at is not None and now - self._told_at < BEAT_EVERY:
-            return
-        details: dict[str, Any] = {"beat_at": now, "mode": QUEUE}
-        if deliveries:
-            oldest = min(each.sent_at for each in deliveries)
-            details |= {"received_at": now, "waited": max(0.0, (now - oldest).total_seconds())}
-        try:
-            write_heartbeat(QUEUE, **details)
-        except ConsoleError as error:
-            logger.warning("The heartbeat could not be written: %s", type(error).__name__)
-        self._told_at = now
+    def _details(self, brought: Sequence[QueueMessage], now: datetime) -> dict[str, Any]:
+        if not brought:
+            return {}
+        oldest = min(each.sent_at for each in brought)
+        return {"received_at": now, "waited": max(0.0, (now - oldest).total_seconds())}
 
 
 def bring_soon(deliveries: Sequence[QueueMessage]) -> None:

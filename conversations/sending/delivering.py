@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from console import clock
@@ -58,17 +58,11 @@ _NEVER_REACHED = "The provider could not be reached for ten minutes."
 _CANNOT_ASK = "The provider did not answer, and cannot be asked. Check with the customer before you send it again."
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """A reply that may not leave yet, to be delivered again after this many seconds."""
-
-    seconds: float
-
-
-def send(conversation: str, position: str, rates: Rates) -> Later | None:
+def send(conversation: str, position: str, rates: Rates) -> float | None:
     """Send one reply if it is due and next in its conversation; return None if there is nothing left to do now.
 
-    Safe to call repeatedly and concurrently for the same reply. Raises the store's errors.
+    Otherwise the reply may not leave yet: return the seconds after which it must be delivered again. Safe to call
+    repeatedly and concurrently for the same reply. Raises the store's errors.
     """
     rows = list(
         MessageRow.query(
@@ -85,9 +79,9 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
     row, now = rows[0], clock.now()
     leaves = clock.parse_instant(row.not_before)
     if leaves is not None and leaves > now:
-        return Later((leaves - now).total_seconds())
+        return (leaves - now).total_seconds()
     if any(_leaves_before(each, now) for each in rows[1:]):
-        return Later(1.0)
+        return 1.0
     if (item := conversation_of(conversation)) is None:
         _refuse(row, _GONE)
         return None
@@ -97,7 +91,7 @@ def send(conversation: str, position: str, rates: Rates) -> Later | None:
         _refuse(row, " ".join(explain_obstacle(each, channel_words(item)) for each in obstacles))
         return None
     if wait := rates.wait_for(facts.sender, now):
-        return Later(wait)
+        return wait
     return _Sending(row, item, facts, rates).run()
 
 
@@ -149,7 +143,7 @@ class _Sending:
     def __init__(self, row: MessageRow, item: Conversation, facts: ReplyFacts, rates: Rates) -> None:
         self.row, self.item, self.facts, self.rates = row, item, facts, rates
 
-    def run(self) -> Later | None:
+    def run(self) -> float | None:
         row = self.row
         try:
             provider = provider_of(self.facts.channel, self.facts.credentials)
@@ -221,8 +215,8 @@ class _Sending:
         result = f"{Result.FAILED}: {error.words}"
         close(self.row, ReplyState.FAILED, result, before, error=error.words, error_code=error.code or None)
 
-    def _put_off(self, error: NotReached, before: ReplyState) -> Later | None:
-        """Queue a reply again that was certainly not accepted, unless it has waited for too long."""
+    def _put_off(self, error: NotReached, before: ReplyState) -> float | None:
+        """Queue a reply again that was certainly not accepted, unless it has waited for too long; return as `send`."""
         row, now = self.row, clock.now()
         leaves = clock.parse_instant(row.not_before) or now
         if now - leaves > GIVEN_UP_AFTER:
@@ -241,7 +235,7 @@ class _Sending:
             ],
             condition=condition,
         )
-        return Later(wait)
+        return wait
 
 
 def provider_of(channel: str, name: str) -> Provider:
@@ -327,7 +321,6 @@ def settle(row: MessageRow) -> None:
             close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
             return
         found = None
-        is_over = False
     if found is not None:
         accepted(row, found, conversation_of(row.conversation))
     elif is_over:

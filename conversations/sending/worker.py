@@ -6,8 +6,7 @@ unfinished ones, and asks for the delivery of sent ones. Several senders may run
 
 import json
 import logging
-import threading
-from collections import Counter
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,9 +20,8 @@ from console.errors import Conflict, ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import ConditionFailed
 from console.store.queues import QueueMessage
-from console.telemetry import instrumentation, traces
-from conversations.indexer.lease import write_heartbeat
-from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
+from console.telemetry import instrumentation
+from conversations.indexer.queued import QueueWorker
 from conversations.receiving.rows import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending import receipts, templates
 from conversations.sending.deliveries import ask_delivery
@@ -34,11 +32,8 @@ logger = logging.getLogger(__name__)
 
 SENDER = "sender"
 SENT_OR_SETTLED, PUT_OFF, FAILED = "done", "put off", "failed"
-# Of up to ten replies each.
-BATCHES = 5
 # Conversations to process in parallel: each waits for a provider.
 AT_ONCE = 24
-LONGEST_WAIT_SECONDS = 1
 SWEPT_AT_ONCE = 50
 # SQS takes whole seconds, up to a maximum.
 LONGEST_LATER_SECONDS = 900
@@ -52,72 +47,46 @@ DUE: dict[str, Callable[[MessageRow], None]] = {TO_SETTLE: settle, TO_ASK: ask_d
 Named = tuple[str, str]
 
 
-class Sender:
-    """The sender. `wait` pauses for some seconds and returns whether to end. `counts` are the totals of its work."""
+class Sender(QueueWorker):
+    """The sender. `counts` are the totals of its work. `pool` processes conversations in parallel during a run."""
+
+    name, title, setting = SENDER, "The sender", "OUTBOX_QUEUE_URL"
+    longest_wait_seconds = 1
+    pool: ThreadPoolExecutor
 
     def __init__(self, *, wait: Callable[[float], bool] | None = None) -> None:
-        self.counts: Counter[str] = Counter()
-        self._wait = wait or threading.Event().wait
+        super().__init__(wait=wait)
         self._rates = Rates()
-        self._told_at: datetime | None = None
-        self._errors = 0
         self._is_scheduled = False
 
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last round failed."""
-        return self._errors > 0
-
     def run(self, *, once: bool = False) -> None:
-        """Send until `wait` says to end; with `once`, for scheduled runs, until nothing more may leave now.
-
-        Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
-        """
+        """Send as `QueueWorker.run` describes."""
         self._is_scheduled = once
         # A pool of its own, so that a slow provider does not delay reads.
         part = instrumentation.current_part()
-        with ThreadPoolExecutor(AT_ONCE, "sender", instrumentation.enter_part, (part,)) as pool:
-            while True:
-                done, pause = 0, 0.0
-                try:
-                    done = self.step(pool, wait=0 if once else LONGEST_WAIT_SECONDS)
-                    self._errors = 0
-                except ConsoleError as error:
-                    self._errors += 1
-                    if once and self._errors >= MOST_ERRORS:
-                        raise
-                    pause = pause_after(self._errors)
-                    logger.warning("The sender could not go on: %s", type(error).__name__)
-                    instrumentation.count_worker_failure()
-                if (once and not done and not self._errors) or self._wait(pause):
-                    break
+        with ThreadPoolExecutor(AT_ONCE, "sender", instrumentation.enter_part, (part,)) as self.pool:
+            super().run(once=once)
 
-    def step(self, pool: ThreadPoolExecutor, *, wait: int) -> int:
-        """Send what the queue delivers, then what is due; return the number of rows done. Raises the store's errors."""
-        brought = queues.receive(settings.OUTBOX_QUEUE_URL, wait=wait, batches=BATCHES)
-        with traces.span(f"work {instrumentation.current_part()}"):
-            return self._deal_with_brought(brought, pool)
-
-    def _deal_with_brought(self, brought: Sequence[QueueMessage], pool: ThreadPoolExecutor) -> int:
-        finished, later = send_all(brought, self._rates, pool)
+    def _work(self, brought: Sequence[QueueMessage]) -> int:
+        """Send what the queue delivered, then what is due; return the number of rows done."""
+        finished, later = send_all(brought, self._rates, self.pool)
         self.counts[SENT_OR_SETTLED] += len(finished)
         self.counts[PUT_OFF] += len(later)
         queues.delete(settings.OUTBOX_QUEUE_URL, finished)
         bring_later(later)
-        done = len(finished) + receipts.receive(self.counts)
-        done += self._sweep(pool)
-        self._tell()
-        return done
+        return len(finished) + receipts.receive(self.counts) + self._sweep()
 
-    def _sweep(self, pool: ThreadPoolExecutor) -> int:
+    def _details(self, brought: Sequence[QueueMessage], now: datetime) -> dict[str, Any]:
+        return {"scheduled": self._is_scheduled}
+
+    def _sweep(self) -> int:
         """Process the due rows; return how many are done."""
         now = clock.to_iso(clock.now())
         found: dict[str, list[tuple[str, MessageRow]]] = {}
         for kind in (TO_SEND, *DUE):
             for row in MessageRow.due_index.query(kind, MessageRow.due_at <= now, limit=SWEPT_AT_ONCE):
                 found.setdefault(row.conversation, []).append((kind, row))
-        outcomes = pool.map(self._deal_with_all, found.values())
-        return sum(outcomes)
+        return sum(self.pool.map(self._deal_with_all, found.values()))
 
     def _deal_with_all(self, rows: Sequence[tuple[str, MessageRow]]) -> int:
         """Process the rows of one conversation, oldest first."""
@@ -143,17 +112,6 @@ class Sender:
             return False
         self.counts[SENT_OR_SETTLED] += 1
         return True
-
-    def _tell(self) -> None:
-        """Write a heartbeat, at most every few seconds. A failure is only logged."""
-        now = clock.now()
-        if self._told_at is not None and now - self._told_at < BEAT_EVERY:
-            return
-        try:
-            write_heartbeat(SENDER, beat_at=now, mode="queue", scheduled=self._is_scheduled)
-        except ConsoleError as error:
-            logger.warning("The heartbeat could not be written: %s", type(error).__name__)
-        self._told_at = now
 
 
 def send_all(
@@ -203,13 +161,11 @@ def _sent_in_order(those: Sequence[tuple[QueueMessage, Named]], rates: Rates) ->
 def _seconds_until(conversation: str, position: str, rates: Rates) -> int | None:
     """Send one reply; return None if it is done, else the whole seconds until it must be delivered again."""
     try:
-        outcome = send(conversation, position, rates)
+        seconds = send(conversation, position, rates)
     except Exception as error:
         logger.warning("A reply could not be sent: %s", type(error).__name__)
         return 2
-    if outcome is None:
-        return None
-    return min(LONGEST_LATER_SECONDS, max(1, -int(-outcome.seconds // 1)))
+    return None if seconds is None else min(LONGEST_LATER_SECONDS, max(1, math.ceil(seconds)))
 
 
 def _named_in(body: str) -> Named | None:

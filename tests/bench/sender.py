@@ -133,11 +133,11 @@ def measure_sending(keys: list[tuple[str, str]], provider: Any, replies: int) ->
         form = unseal_form(seal_form(*keys[number % len(keys)], staff), staff)
         accept(form, staff, f"line {number}")
     sender, rates, began_with = Sender(), [], provider.count()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as sender.pool:
         for part in range(1, PARTS + 1):
             began, before = time.perf_counter(), provider.count()
             while (done := provider.count()) - began_with < replies * part // PARTS:
-                sender.step(pool, wait=1)
+                sender.step(wait=1)
             rates.append((done - before) / (time.perf_counter() - began))
     sent = [each for each in provider.texts() if each[1].startswith("line")]
     ordered = all(

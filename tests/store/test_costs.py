@@ -12,6 +12,7 @@ from console import caching, clock
 from console.store import queues
 from conversations.handoff import HandOffAction, perform
 from conversations.indexer.handling import handle
+from conversations.indexer.queued import QueueWorker
 from conversations.receiving.worker import Receiver
 from conversations.sending.worker import Sender
 from conversations.work import all_parts
@@ -114,12 +115,11 @@ def test_a_minute_of_work_with_nothing_to_do(fresh_store, monkeypatch):
 
         def round_of(part) -> float:
             """One round, and how long it waits after that, or for a queue."""
-            if isinstance(part, Sender):
-                part.step(pool, wait=0)
-            elif isinstance(part, Receiver):
-                part.step(wait=0)
-            else:
+            if not isinstance(part, QueueWorker):
                 return part.cycle()
+            if isinstance(part, Sender):
+                part.pool = pool
+            part.step(wait=0)
             return rounds[type(part)]
 
         # They begin with more than they go on with.

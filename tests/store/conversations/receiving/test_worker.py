@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from console.store import queues
+from conversations.indexer.queued import BATCHES
 from conversations.receiving import appending, handling, lambda_handler, worker
 from conversations.receiving.rows import NOT_PLACED, MessageRow
 from conversations.receiving.worker import FAILED, Receiver, sweep
@@ -206,7 +207,7 @@ def test_a_queue_that_does_not_answer_is_tried_again(store, queue, monkeypatch):
 @pytest.mark.slow
 def test_two_receivers_that_are_brought_the_same_messages_receive_each_once(store, queue):
     ids = sent_to_many(store, queue, 12)
-    brought = queues.receive(queue, wait=0, batches=worker.BATCHES)
+    brought = queues.receive(queue, wait=0, batches=BATCHES)
     # Each came twice: under a name of its own, and again while it was being handled.
     twice = [*brought, *(replace(each, name=f"{each.name}-2") for each in reversed(brought)), *brought]
     counts: Counter[str] = Counter()

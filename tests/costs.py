@@ -25,7 +25,7 @@ UNITS = {
     "conversation page": Units(5, 0),
     "conversation poll": Units(3, 0),
     "queue poll": Units(10.5, 0),
-    "idle minute": Units(173.5, 137),
+    "idle minute": Units(173.5, 140),
 }
 # US dollars, eu-west-2, on demand, without free tiers.
 PRICES = {

@@ -32,7 +32,7 @@ from conversations.handoff.stored import (
     update_item,
 )
 from conversations.models import Conversation
-from conversations.receiving.rows import MessageRow, entry_of
+from conversations.receiving.rows import MessageRow, entry_of, key_in
 
 # Half of an item's maximum size, in bytes of its DynamoDB JSON, which is slightly larger than DynamoDB's own count.
 ROOM = 40_000
@@ -136,9 +136,8 @@ def note_not_delivered(row: MessageRow) -> None:
 
     Raises the store's errors.
     """
-    conversation_id, _, primary_channel = row.conversation.partition("\n")
     change = Expression({REPLY_FAILED_AT: text(clock.to_iso(clock.now()))})
-    update = update_item(primary_channel, conversation_id, change, Conditions(), returns="NONE")
+    update = update_item(*key_in(row.conversation), change, Conditions(), returns="NONE")
     update["ConditionExpression"] += f" AND attribute_exists({QUEUE}) AND attribute_not_exists({ATTENTION})"
     del update["ReturnValuesOnConditionCheckFailure"]
     with suppress(ConditionFailed):
@@ -150,10 +149,8 @@ def _mark_incomplete(row: MessageRow, item: Conversation) -> None:
     change = _marks(row, item.raw)
     change.values |= {INCOMPLETE: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
     update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
-    try:
+    with suppress(ConditionFailed):
         retry_on_collision(lambda: call("UpdateItem", **update))
-    except ConditionFailed:
-        return
 
 
 def finish(row: MessageRow, on_item: bool) -> None:

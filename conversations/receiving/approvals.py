@@ -5,7 +5,7 @@ does not answer, the message may or may not have been sent: the row notes that, 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,7 +32,7 @@ from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import text
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
-from conversations.receiving.recording import expiry
+from conversations.receiving.recording import expiry, put_new
 from conversations.receiving.rows import MessageRow, approvals_partition, decided_partition, position_of
 
 logger = logging.getLogger(__name__)
@@ -41,6 +41,7 @@ logger = logging.getLogger(__name__)
 LONGEST_BODY = 300_000
 SHOWN_AT_MOST = 100
 LONGEST_NAME = 80
+_CHANNEL = ("channel_method", "channel_type", "comms_method", "channel")
 # A decision unfinished after this long was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
 DECIDED = "Somebody else has already decided on this message."
@@ -91,7 +92,7 @@ class FirstMessage:
     @property
     def rule(self) -> str:
         """The rule that holds the message, in words."""
-        if _flag_in(self.content, "auto_queue_initial_message"):
+        if any(part.get("auto_queue_initial_message") is True for part in _parts(self.content)):
             return "All first messages of this project wait for approval."
         if self.recipient:
             return "First messages to this recipient wait for approval."
@@ -120,17 +121,17 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         received_at=at,
         expires_at=expiry(clock.now()),
     )
-    decided = {"conversation": text(decided_partition(company_id)), "position": text(row.position)}
-    absent = {"TableName": table_name("MESSAGES"), "ConditionExpression": "attribute_not_exists(conversation)"}
-    writes = [{"Put": {**absent, "Item": row.serialize()}}, {"ConditionCheck": {**absent, "Key": decided}}]
+    not_decided = {
+        "TableName": table_name("MESSAGES"),
+        "Key": {"conversation": text(decided_partition(company_id)), "position": text(row.position)},
+        "ConditionExpression": "attribute_not_exists(conversation)",
+    }
+    writes = [put_new("MESSAGES", row.serialize(), "conversation"), {"ConditionCheck": not_decided}]
     try:
         retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
     except TransactionRefused:
         return False
     return True
-
-
-_CHANNEL = ("channel_method", "channel_type", "comms_method", "channel")
 
 
 def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
@@ -149,24 +150,23 @@ def count(company_id: str) -> tuple[int, bool]:
 
 
 def _waiting_in(company_id: str) -> list[FirstMessage]:
-    return list(_read(MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST)))
+    return [_first_message(row) for row in MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST)]
 
 
-def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
-    for row in rows:
-        try:
-            content = parsed(row.body or "")
-        except NotUnderstood:
-            content = {}
-        yield FirstMessage(
-            reference=seal("first message", row.conversation, row.position),
-            company_id=row.company_id or "",
-            project_id=row.project_id or "",
-            channel=row.channel or "",
-            received_at=clock.parse_instant(row.received_at),
-            content=content,
-            is_unknown=row.state == Approval.APPROVING.value,
-        )
+def _first_message(row: MessageRow) -> FirstMessage:
+    try:
+        content = parsed(row.body or "")
+    except NotUnderstood:
+        content = {}
+    return FirstMessage(
+        reference=seal("first message", row.conversation, row.position),
+        company_id=row.company_id or "",
+        project_id=row.project_id or "",
+        channel=row.channel or "",
+        received_at=clock.parse_instant(row.received_at),
+        content=content,
+        is_unknown=row.state == Approval.APPROVING.value,
+    )
 
 
 def approve(reference: str, staff: Staff) -> str:
@@ -320,10 +320,6 @@ def found_in(content: Mapping[str, Any], name: str) -> str:
     """Return a text of the context object from any of its parts, "" if none has it."""
     values = (part.get(name) for part in _parts(content))
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
-
-
-def _flag_in(content: Mapping[str, Any], name: str) -> bool:
-    return any(part.get(name) is True for part in _parts(content))
 
 
 def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -29,7 +29,7 @@ from conversations.messages import IDENTITY, TIME, StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import has_message
 from conversations.receiving.recording import INBOUND, RECEIVED, expiry
-from conversations.receiving.rows import LATEST, MessageRow, latest_partition, partition_of, queue_of
+from conversations.receiving.rows import MessageRow, note_answered, partition_of, queue_of
 
 logger = logging.getLogger(__name__)
 
@@ -189,10 +189,7 @@ def _bring(noted: MessageRow, item: Conversation) -> None:
     for row in rows:
         row.update(actions=[MessageRow.state.set(LEFT)])
     if rows:
-        with suppress(ConditionFailed):
-            MessageRow(latest_partition(noted.conversation), LATEST).update(
-                actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
-            )
+        note_answered(noted.conversation)
     noted.delete()
 
 

@@ -26,6 +26,7 @@ from conversations.receiving.rows import (
     NOT_PLACED,
     TO_APPEND,
     MessageRow,
+    key_in,
     latest_partition,
     partition_of,
     position_of,
@@ -58,19 +59,13 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
     row = _row(message, item, received_at, now, source)
     begins = hand_off_of(item).state is HandOffState.AI
     event_id = event_key(item.conversation_id, message.message_id)
-    written = _written(*_writes(_record(event_id, row, message, now), row, begins=begins))
-    if not written:
-        found = _earlier(event_id)
-        if found is None:
-            # A service of the platform has recorded the same message; that record does not refer to our row.
-            event_id = f"{event_id}:console"
-            written = _written(*_writes(_record(event_id, row, message, now), row, begins=begins))
-            found = None if written else _earlier(event_id)
-        if not written:
-            if found is None:
-                raise StoreUnavailable("The message could not be recorded.")
+    # A service of the platform may have recorded the same message; that record does not refer to our row.
+    for each in (event_id, f"{event_id}:console"):
+        if _written(*_writes(each, row, now, begins=begins)):
+            return row, True
+        if (found := _earlier(each)) is not None:
             return found, False
-    return row, True
+    raise StoreUnavailable("The message could not be recorded.")
 
 
 def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
@@ -82,8 +77,8 @@ def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
     writes: list[dict[str, Any]] = []
     for message, item, received_at in placed:
         row = _row(message, item, received_at, now, source)
-        event = _record(event_key(item.conversation_id, message.message_id), row, message, now)
-        writes += _writes(event, row, begins=hand_off_of(item).state is HandOffState.AI)
+        event_id = event_key(item.conversation_id, message.message_id)
+        writes += _writes(event_id, row, now, begins=hand_off_of(item).state is HandOffState.AI)
         rows.append(row)
     if writes:
         _write(writes)
@@ -128,7 +123,9 @@ def note_not_placed(body: str, reason: str, received_at: datetime, source: str, 
     )
     payload = {"reason": reason, "characters": len(body), "from": source}
     entry = build(TrailEntry(SYSTEM_TRAIL, Action.MESSAGE_NOT_PLACED, PLATFORM, payload=payload), now)
-    _written(_put("MESSAGES", row.serialize(), "conversation"), _put("AUDIT", entry.serialize(), "conversation_id"))
+    _written(
+        put_new("MESSAGES", row.serialize(), "conversation"), put_new("AUDIT", entry.serialize(), "conversation_id")
+    )
     # Also if it was written before: that process may have died before this.
     announce([Notification(id_of(NOT_PLACED, row.position), NotificationType.NOT_PLACED, now)])
 
@@ -153,34 +150,40 @@ def _row(message: InboundMessage, item: Conversation, received_at: datetime, now
     )
 
 
-def _record(event_id: str, row: MessageRow, message: InboundMessage, now: datetime) -> IdempotencyRecord:
-    content = message.text.encode("utf-8", "surrogatepass")
-    at = clock.to_iso(now)
+def record_of(row: MessageRow, event_id: str, now: datetime, status: Result, **more: Any) -> IdempotencyRecord:
+    """Return the idempotency record of a message or reply, with the text's digest; `more` are further attributes."""
+    content, at = row.content or "", clock.to_iso(now)
     return IdempotencyRecord(
         event_id=event_id,
         created_at=at,
         last_processed_at=at,
-        received_at=row.received_at,
         expires_at=clock.to_epoch(now + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
-        status=Result.SUCCESS.value,
+        status=status.value,
         mode=MODE,
-        conversation_id=row.conversation.partition("\n")[0],
+        conversation_id=key_in(row.conversation)[1],
         safe_mode=False,
         automation_enabled=False,
-        source_message_id=message.message_id,
-        payload_sha256=hashlib.sha256(content).hexdigest(),
-        payload_bytes=len(content),
+        payload_sha256=digest_of(content),
+        payload_bytes=len(content.encode("utf-8", "surrogatepass")),
         # The partition and the sort key of its row.
         reference=f"{row.conversation}\n{row.position}",
+        **more,
     )
 
 
-def _writes(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> tuple[dict[str, Any], ...]:
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text, which the trail has in its place."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _writes(event_id: str, row: MessageRow, now: datetime, *, begins: bool) -> tuple[dict[str, Any], ...]:
     """Return the writes that record a message."""
+    more = {"received_at": row.received_at, "source_message_id": row.message_id}
+    event = record_of(row, event_id, now, Result.SUCCESS, **more)
     return (
-        _put("IDEMPOTENCY", event.serialize(), "event_id"),
-        _put("MESSAGES", row.serialize(), "conversation"),
-        _put("AUDIT", _entry(event, row).serialize(), "conversation_id"),
+        put_new("IDEMPOTENCY", event.serialize(), "event_id"),
+        put_new("MESSAGES", row.serialize(), "conversation"),
+        put_new("AUDIT", _entry(event, row).serialize(), "conversation_id"),
         _latest(row, begins=begins),
     )
 
@@ -228,10 +231,10 @@ def _earlier(event_id: str) -> MessageRow | None:
         return MessageRow(conversation, position, on_item=True)
 
 
-def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
-    return {
-        "Put": {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
-    }
+def put_new(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the write of an item that must not exist, for a transaction. `key` names its partition key."""
+    put = {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    return {"Put": put}
 
 
 def expiry(now: datetime) -> int:

@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,9 +13,10 @@ from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttrib
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection
 
 from console import clock
-from console.errors import ConsoleError, TableMissing
+from console.errors import ConsoleError, NotFound, TableMissing
 from console.redaction import excerpt, redact
 from console.refs import seal_data
+from console.store.calls import ConditionFailed
 from console.store.connection import batch_get
 from console.store.models import StoreModel, TableMeta, plain_item
 from conversations.handoff.stored import has_inbound_source, has_stage
@@ -130,9 +132,31 @@ def partition_of(primary_channel: str, conversation_id: str) -> str:
     return f"{conversation_id}\n{primary_channel}"
 
 
+def key_in(partition: str) -> tuple[str, str]:
+    """Return the key (primary_channel, conversation_id) of the conversation whose messages a partition has."""
+    conversation_id, _, primary_channel = partition.partition("\n")
+    return primary_channel, conversation_id
+
+
+def conversation_of(row: MessageRow) -> Conversation | None:
+    """Return a message's complete conversation, None if it does not exist. Strongly consistent."""
+    try:
+        return Conversation.get(*key_in(row.conversation), consistent_read=True)
+    except NotFound:
+        return None
+
+
 def latest_partition(conversation: str) -> str:
     """Return the partition of a customer's last message, from the partition of the conversation's messages."""
     return f"{LATEST}\n{conversation}"
+
+
+def note_answered(conversation: str) -> None:
+    """Note for lists that none of a customer's messages is unanswered, if any was noted. Raises the store's errors."""
+    with suppress(ConditionFailed):
+        MessageRow(latest_partition(conversation), LATEST).update(
+            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+        )
 
 
 def position_of(received_at: str, message_id: str) -> str:

@@ -26,7 +26,7 @@ from conversations.receiving.bodies import Key, about
 from conversations.receiving.handling import Batch, Handled, complete, handle, record_together
 from conversations.receiving.leaving import TO_AI, finish_leaving
 from conversations.receiving.placing import read_ahead
-from conversations.receiving.rows import TO_APPEND, MessageRow
+from conversations.receiving.rows import TO_APPEND, MessageRow, conversation_of
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ def _finished(
     if row.gsi_due != kind:
         return False
     try:
-        finish(row, _conversation_of(row))
+        finish(row, conversation_of(row))
     except Exception as error:
         # No message: it may quote a key.
         logger.warning("A message could not be finished: %s", type(error).__name__)
@@ -146,14 +146,6 @@ def _finished(
             )
         return False
     return True
-
-
-def _conversation_of(row: MessageRow) -> Conversation | None:
-    conversation_id, _, primary_channel = row.conversation.partition("\n")
-    try:
-        return Conversation.get(primary_channel, conversation_id, consistent_read=True)
-    except NotFound:
-        return None
 
 
 def _complete(row: MessageRow, item: Conversation | None) -> None:

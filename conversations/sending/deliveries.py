@@ -12,8 +12,8 @@ from console.trail.actions import Action, Result
 from console.trail.recording import TrailEntry, conversation_trail, record
 from conversations.models import Conversation
 from conversations.receiving import appending
-from conversations.receiving.rows import MessageRow
-from conversations.sending.delivering import ASKED_AFTER, SENDER, conversation_of, provider_of
+from conversations.receiving.rows import MessageRow, key_in
+from conversations.sending.delivering import ASKED_AFTER, SENDER, live_conversation_of, provider_of
 from conversations.sending.outbox import count_state
 from conversations.sending.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Rejected
 from conversations.sending.states import ReplyState
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 def ask_delivery(row: MessageRow) -> None:
     """Ask the provider for a reply's delivery, and note it. Raises the store's errors."""
     if not row.on_item:
-        _put_onto_item(row, conversation_of(row.conversation))
+        _put_onto_item(row, live_conversation_of(row))
     try:
         found = provider_of(row.channel or "", row.credentials or "").delivery(row.provider_id or "")
     except CannotAsk:
@@ -72,7 +72,7 @@ def _record_delivery(row: MessageRow, found: Delivery) -> None:
         payload["code"], result = found.code, f"{Result.FAILED}: {found.words}"
     at = clock.parse_instant(row.sent_at) or clock.now()
     entry = TrailEntry(
-        conversation_trail(row.conversation.partition("\n")[0]),
+        conversation_trail(key_in(row.conversation)[1]),
         Action.REPLY_DELIVERY,
         SENDER,
         row.company_id or "",

@@ -12,14 +12,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from console import clock
-from console.errors import ConsoleError, NotFound
+from console.errors import ConsoleError
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.trail.actions import Result
 from console.trail.recording import Actor
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving import appending
-from conversations.receiving.rows import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_partition
+from conversations.receiving.rows import TO_ASK, TO_SEND, TO_SETTLE, MessageRow, conversation_of, note_answered
 from conversations.replying import ReplyDraft, ReplyFacts, channel_words, explain_obstacle
 from conversations.sending import credentials
 from conversations.sending.emails import subject_and_answers
@@ -82,7 +82,7 @@ def send(conversation: str, position: str, rates: Rates) -> float | None:
         return (leaves - now).total_seconds()
     if any(_leaves_before(each, now) for each in rows[1:]):
         return 1.0
-    if (item := conversation_of(conversation)) is None:
+    if (item := live_conversation_of(row)) is None:
         _refuse(row, _GONE)
         return None
     facts = facts_of(item)
@@ -104,21 +104,17 @@ def doubt(conversation: str, position: str) -> bool:
     row = MessageRow.get(conversation, position, consistent_read=True)
     if row.state != ReplyState.QUEUED:
         return False
-    if (item := conversation_of(conversation)) is None:
+    if (item := live_conversation_of(row)) is None:
         _refuse(row, _GONE)
         return False
     left = clock.parse_instant(row.not_before) or clock.now()
     return _Sending(row, item, facts_of(item), Rates())._begin(left)
 
 
-def conversation_of(partition: str) -> Conversation | None:
-    """Return the conversation of a message partition, None if it is gone or expired. Strongly consistent."""
-    conversation_id, _, primary_channel = partition.partition("\n")
-    try:
-        item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
-    except NotFound:
-        return None
-    return None if is_gone(item, clock.now()) else item
+def live_conversation_of(row: MessageRow) -> Conversation | None:
+    """Return a reply's conversation as `conversation_of` does, None if it has expired too."""
+    item = conversation_of(row)
+    return None if item is None or is_gone(item, clock.now()) else item
 
 
 def _leaves_before(row: MessageRow, now: datetime) -> bool:
@@ -293,10 +289,7 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
         # Another process settled it first.
         return
     if item is not None and (item.hand_off_messages_apart or item.plain("hand_off_message_ids")):
-        with suppress(ConditionFailed):
-            MessageRow(latest_partition(row.conversation), LATEST).update(
-                actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
-            )
+        note_answered(row.conversation)
 
 
 # --- The sweep --------------------------------------------------------------------------------------------------------
@@ -322,7 +315,7 @@ def settle(row: MessageRow) -> None:
             return
         found = None
     if found is not None:
-        accepted(row, found, conversation_of(row.conversation))
+        accepted(row, found, live_conversation_of(row))
     elif is_over:
         close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NOT_KNOWN}", *before, error=_NOT_KNOWN)
     else:

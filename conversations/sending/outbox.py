@@ -3,7 +3,6 @@
 Then it is put into the outbox queue; if that fails, the sweep finds the row by its due time. Nothing here sends.
 """
 
-import hashlib
 import json
 import logging
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from console.permissions import Permission, Staff
 from console.refs import keyed_digest, seal_data, unseal_data
 from console.staff.throttling import count_use
 from console.store import queues
-from console.store.calls import TransactionRefused, table_name
+from console.store.calls import TransactionRefused
 from console.store.connection import call, transaction
 from console.telemetry import instrumentation
 from console.trail.actions import Action, Result
@@ -30,8 +29,8 @@ from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
 from conversations.receiving import appending
-from conversations.receiving.recording import expiry
-from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, partition_of
+from conversations.receiving.recording import digest_of, expiry, put_new, record_of
+from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, key_in, partition_of
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, explain_obstacle
 from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
 
@@ -171,26 +170,22 @@ def _row(form: ReplyForm, item: Conversation, facts: ReplyFacts, staff: Staff, t
 
 def _write(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> None:
     """Write all three items, or none if one exists already."""
-    entry, record = _entry(row, item, staff, now), _record(row, item, now)
+    entry = _entry(row, item, staff, now)
+    more = {"received_at": clock.to_iso(now), "intent": Action.REPLY_SEND.value}
+    record = record_of(row, row.event_id or "", now, Result.PENDING, **more)
     row.ts_action_id = record.ts_action_id = entry.ts_action_id
     puts = [
-        _put("IDEMPOTENCY", record.serialize(), "event_id"),
-        _put("MESSAGES", row.serialize(), "conversation"),
-        _put("AUDIT", entry.serialize(), "conversation_id"),
+        put_new("IDEMPOTENCY", record.serialize(), "event_id"),
+        put_new("MESSAGES", row.serialize(), "conversation"),
+        put_new("AUDIT", entry.serialize(), "conversation_id"),
     ]
     retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
-
-
-def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
-    return {
-        "Put": {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
-    }
 
 
 def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> AuditEntry:
     """Return the trail entry for a reply, with the text's length and digest but never the text."""
     text = row.content or ""
-    payload = {"channel": row.channel, "characters": len(text), "sha256": _sha256(text)}
+    payload = {"channel": row.channel, "characters": len(text), "sha256": digest_of(text)}
     since = clock.parse_instant(item.plain("hand_off_requested_at"))
     if since is not None:
         payload["waited_seconds"] = max(0, round((now - since).total_seconds()))
@@ -211,31 +206,6 @@ def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> 
     return build(entry, now)
 
 
-def _record(row: MessageRow, item: Conversation, now: datetime) -> IdempotencyRecord:
-    at, text = clock.to_iso(now), row.content or ""
-    return IdempotencyRecord(
-        event_id=row.event_id,
-        created_at=at,
-        last_processed_at=at,
-        received_at=at,
-        expires_at=clock.to_epoch(now + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
-        status=Result.PENDING.value,
-        mode="console",
-        conversation_id=item.conversation_id,
-        safe_mode=False,
-        automation_enabled=False,
-        payload_sha256=_sha256(text),
-        payload_bytes=len(text.encode("utf-8", "surrogatepass")),
-        intent=Action.REPLY_SEND.value,
-        # The partition and the sort key of its row.
-        reference=f"{row.conversation}\n{row.position}",
-    )
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _earlier(row: MessageRow) -> MessageRow | None:
     """Return the reply of an earlier submission of the same form, None if there was none.
 
@@ -248,7 +218,7 @@ def _earlier(row: MessageRow) -> MessageRow | None:
     conversation, _, position = (record.reference or "").rpartition("\n")
     if conversation != row.conversation:
         return None
-    if record.payload_sha256 != _sha256(row.content or ""):
+    if record.payload_sha256 != digest_of(row.content or ""):
         raise Conflict("This form has already sent another reply. Send this text as a new one.")
     try:
         return MessageRow.get(conversation, position, consistent_read=True)
@@ -308,7 +278,7 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
     condition = MessageRow.state.is_in(*(each.value for each in before))
     if row.sending_id and state is not ReplyState.UNDONE:
         condition &= MessageRow.sending_id == row.sending_id
-    trail = conversation_trail(row.conversation.partition("\n")[0])
+    trail = conversation_trail(key_in(row.conversation)[1])
     entry, record = AuditEntry(trail, row.ts_action_id), IdempotencyRecord(row.event_id)
     pending = str(Result.PENDING)
     status = Result.SUCCESS if result == Result.SUCCESS else Result.FAILED

@@ -8,12 +8,13 @@ import logging
 import threading
 from contextlib import suppress
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from cachetools import TTLCache
+from cachetools import TTLCache, cached
 from django.conf import settings
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
@@ -39,29 +40,22 @@ UNUSABLE = "credentials"
 # Names of the secrets for which this process noted a problem.
 _noted: set[str] = set()
 _lock = threading.Lock()
-_made: list[tuple[tuple[str, str], Any]] = []
-_secrets: TTLCache[tuple[str, str], dict[str, Any]] = TTLCache(KEPT, KEPT_SECONDS)
+_secrets: TTLCache[Any, dict[str, Any]] = TTLCache(KEPT, KEPT_SECONDS)
 
 
 def secret_for(channel: str, name: str) -> dict[str, Any]:
-    """Return the credentials for a channel's provider, {} if a company's own service sends.
+    """Return the credentials for a channel's provider, cached for five minutes; {} if a company's own service sends.
 
-    Raises as `secret_named`.
+    Raises `CredentialsRejected`, with words for the agent, if the secret is missing, unreadable or no JSON object;
+    `NotReached` if Secrets Manager does not answer.
     """
-    return {} if provider_name(channel) == OUTBOX_ONLY else secret_named(name)
+    return {} if provider_name(channel) == OUTBOX_ONLY else _secret(settings.SECRETS_ENDPOINT, name)
 
 
-def secret_named(name: str) -> dict[str, Any]:
-    """Return the content of a secret, cached for five minutes.
-
-    Raises `CredentialsRejected`, with words for the agent, if it is missing, unreadable or no JSON object; `NotReached`
-    if Secrets Manager does not answer.
-    """
-    key = (settings.SECRETS_ENDPOINT, name)
-    with _lock:
-        known = _secrets.get(key)
-    if known is not None:
-        return known
+# Not `cached_for`: callers must not wait for each other while Secrets Manager does not answer.
+@cached(_secrets, lock=_lock)
+def _secret(_endpoint: str, name: str) -> dict[str, Any]:
+    """Return the content of a secret; `_endpoint` is part of the cache key."""
     try:
         answer = client().get_secret_value(SecretId=name)
     except ClientError as error:
@@ -79,15 +73,13 @@ def secret_named(name: str) -> dict[str, Any]:
         content = None
     if not isinstance(content, dict):
         raise _unusable(name, "it is not a JSON object")
-    with _lock:
-        _secrets[key] = content
     return content
 
 
 def forget_secret(name: str) -> None:
     """Drop a secret from the cache, after the provider rejected it."""
     with _lock:
-        _secrets.pop((settings.SECRETS_ENDPOINT, name), None)
+        _secrets.pop(_secret.cache_key(settings.SECRETS_ENDPOINT, name), None)
 
 
 class SecretProblem(StoreModel):
@@ -133,8 +125,7 @@ def problems() -> list[SecretProblem]:
 
 def forget_all() -> None:
     """Drop all cached secrets, between tests."""
-    with _lock:
-        _secrets.clear()
+    _secret.cache_clear()
     _noted.clear()
 
 
@@ -147,15 +138,13 @@ def _unusable(name: str, problem: str) -> CredentialsRejected:
 
 def client() -> Any:
     """Return the shared client, created again if region or endpoint changed (tests, demo)."""
-    wanted = (settings.AWS_REGION, settings.SECRETS_ENDPOINT)
     with _lock:
-        if not _made or _made[0][0] != wanted:
-            config = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
-            made = botocore.session.get_session().create_client(
-                "secretsmanager",
-                region_name=settings.AWS_REGION,
-                endpoint_url=settings.SECRETS_ENDPOINT or None,
-                config=config,
-            )
-            _made[:] = [(wanted, made)]
-        return _made[0][1]
+        return _client_for(settings.AWS_REGION, settings.SECRETS_ENDPOINT)
+
+
+@lru_cache(maxsize=1)
+def _client_for(region: str, endpoint: str) -> Any:
+    config = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+    return botocore.session.get_session().create_client(
+        "secretsmanager", region_name=region, endpoint_url=endpoint or None, config=config
+    )

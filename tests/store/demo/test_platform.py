@@ -242,7 +242,7 @@ def test_each_project_has_its_credentials(demo, settings):
         }
         assert names
         for name in names:
-            assert credentials.secret_named(name)
+            assert credentials.secret_for("sms", name)
         for each in credentials.client().list_secrets()["SecretList"]:
             credentials.client().delete_secret(SecretId=each["Name"], ForceDeleteWithoutRecovery=True)
         credentials.forget_all()

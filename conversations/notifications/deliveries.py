@@ -296,13 +296,11 @@ def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> in
     """
     check_manager(destination.company_id, staff)
     partition, now, sent = _FAILED + destination.id, clock.now(), 0
-    if sort_key:
-        failed = [NotificationDelivery.get(partition, sort_key, consistent_read=True)]
-    else:
-        failed = _latest(partition)
-    if sort_key and not failed[0].is_sound:
+    found = [NotificationDelivery.get(partition, sort_key, consistent_read=True)] if sort_key else _latest(partition)
+    failed = [each for each in found if each.is_sound]
+    if sort_key and not failed:
         raise NotFound
-    for each in filter(lambda one: one.is_sound, failed):
+    for each in failed:
         again = each.moved(_ALL, now, state=WAITING, attempts=0, due_at=clock.to_iso(now))
         entry = _entry(Action.NOTIFICATION_SENT_AGAIN, destination, staff, notification=each.label)
         with suppress(TransactionRefused):

@@ -9,7 +9,7 @@ import base64
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -207,7 +207,7 @@ def show_secret(seen: Destination, staff: Staff) -> str:
 
 def switch_off(seen: Destination) -> None:
     """Switch off a destination whose receiver is gone, with a trail entry. Raises `Conflict`, the store's errors."""
-    values = DestinationValues(seen.values.name, seen.values.kind, seen.values.address, seen.values.types, is_on=False)
+    values = replace(seen.values, is_on=False)
     entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
     _replace(seen, values, _sealed(seen.id, seen.secrets, seen.both_until), entry)
 
@@ -287,7 +287,7 @@ def _checked(company_id: str, values: DestinationValues) -> DestinationValues:
         raise Invalid(problem)
     if not types:
         raise Invalid("Choose at least one event.")
-    return DestinationValues(name, values.kind, address, types, values.is_on)
+    return replace(values, name=name, address=address, types=types)
 
 
 # --- Secrets ----------------------------------------------------------------------------------------------------------

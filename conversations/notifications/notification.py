@@ -6,7 +6,7 @@ repeat a record, by a timer, and by a sweep.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -139,7 +139,7 @@ def new_notifications(new: Raw, old: Raw, levels: ServiceLevels, now: datetime, 
     before = notifications_of(old, levels, now)
     ids, lasting = {each.id for each in before}, {each.type for each in before if each.type in _LASTING}
     return [
-        Notification(each.id, each.type, at, each.company_id, each.key, each.facts)
+        replace(each, at=at)
         for each in notifications_of(new, levels, now)
         if each.id not in ids and each.type not in lasting
     ]

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -22,8 +22,8 @@ from console.errors import Conflict
 from console.telemetry import instrumentation
 from conversations.indexer.handling import WorkCounts
 from conversations.indexer.leased import LeasedWorker
-from conversations.notifications import senders
-from conversations.notifications.addresses import DestinationKind
+from conversations.notifications import amazon, webhooks
+from conversations.notifications.addresses import DestinationKind, address_problem
 from conversations.notifications.deliveries import (
     DELIVERED,
     FAILED,
@@ -54,6 +54,14 @@ AT_ONCE, DESTINATIONS_AT_ONCE = 200, 16
 LONGEST_ANSWER_SECONDS, ROUND_SECONDS = 15.0, 5.0
 _OFF = "The destination is switched off."
 _SLOW = "It took too long to answer."
+# Each takes a destination and its deliveries, and returns once they are accepted. Every failure is raised as
+# `NotDelivered`, in words for the people who manage the destination: never with a body, nor more of an address than its
+# host.
+_SENDERS: dict[DestinationKind, Callable[[Destination, Sequence[NotificationDelivery]], None]] = {
+    DestinationKind.WEBHOOK: webhooks.send_webhook,
+    DestinationKind.SNS: amazon.send_to_topic,
+    DestinationKind.EMAIL: amazon.send_email,
+}
 
 
 class Notifier(LeasedWorker):
@@ -167,7 +175,7 @@ class Notifier(LeasedWorker):
 
         def attempt() -> None:
             try:
-                senders.send(destination, batch)
+                send(destination, batch)
             except BaseException as error:
                 outcome.put(error)
             else:
@@ -186,6 +194,15 @@ class Notifier(LeasedWorker):
             # One bad notification must not block the others. No message: it may quote an address.
             logger.warning("A notification could not be sent: %s", type(error).__name__)
             raise NotDelivered("It could not be sent.")
+
+
+def send(destination: Destination, deliveries: Sequence[NotificationDelivery]) -> None:
+    """Send deliveries to a destination; only an email takes several. Raises `NotDelivered`."""
+    kind = destination.values.kind
+    # The allowed addresses may have changed since this one was entered.
+    if address_problem(kind, destination.values.address):
+        raise NotDelivered("Its address is not allowed here any more.")
+    _SENDERS[kind](destination, deliveries)
 
 
 def _put_off(batches: Sequence[Sequence[NotificationDelivery]], until: datetime) -> None:

@@ -172,9 +172,9 @@ def test_a_test_that_fails_is_not_tried_again(store, receiver):
 def test_one_that_cannot_be_sent_at_all_keeps_no_other(store, receiver, monkeypatch, caplog):
     """Whatever goes wrong within a library."""
     bad, good = add_at(receiver, "/bad"), add_at(receiver, "/good")
-    send = notifying.senders.send
+    send = notifying.send
     fail = lambda destination, batch: 1 / 0 if destination.id == bad.id else send(destination, batch)  # noqa: E731
-    monkeypatch.setattr(notifying.senders, "send", fail)
+    monkeypatch.setattr(notifying, "send", fail)
     announce([happened()])
     assert bring() == {"delivered": 1, "tried": 1}
     assert [each.problem for each in list_deliveries(bad.id)] == ["It could not be sent."]

@@ -1,14 +1,13 @@
 """Turn dialogues into items of the conversations table, with the records of what colleagues did about them."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from console.clock import to_epoch, to_iso
+from demo import read_toml
 from demo.dialogues import Dialogue, DialogueError, Turn, read, span
 from demo.hand_offs import EVENTS, TIMED, WAITING, HandOffs
 from demo.middleware import new_id, records
@@ -37,7 +36,7 @@ _WITH_MIDDLEWARE = 0.6
 _ARN = "arn:aws:secretsmanager:eu-west-2:123456789012:secret:ai-multi-comms"
 PROVIDERS = {"whatsapp": "twilio", "sms": "twilio", "email": "sendgrid"}
 
-COMPANIES: list[Item] = tomllib.loads(Path(__file__).with_name("companies.toml").read_text(encoding="utf-8"))["company"]
+COMPANIES: list[Item] = read_toml("companies")["company"]
 PROJECTS: dict[str, tuple[Item, Item]] = {
     project["id"]: (company, project) for company in COMPANIES for project in company["project"]
 }

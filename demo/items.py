@@ -1,10 +1,9 @@
 """All items of the demo; create the tables and write the items."""
 
 import hashlib
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
@@ -17,12 +16,11 @@ from console.store.connection import call
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION
 from conversations.saved_replies.service import Owner, OwnerKind
-from demo import chats, conversations, tenant_conversations, tenants, threads
+from demo import chats, conversations, read_toml, tenant_conversations, tenants, threads
 
 Record = tuple[str, dict[str, Any]]
 BATCH = 25
-_TEXTS = Path(__file__).with_name("saved-replies.toml").read_text(encoding="utf-8")
-_SAVED_REPLIES: list[dict[str, Any]] = tomllib.loads(_TEXTS)["saved"]
+_SAVED_REPLIES: list[dict[str, Any]] = read_toml("saved-replies")["saved"]
 
 
 def items(now: datetime) -> Iterator[Record]:
@@ -80,20 +78,16 @@ def create_tables(*, but: str = "") -> None:
 
 def fill_tables(now: datetime) -> None:
     """Write every item. Raises `DialogueError` and the store's errors."""
-    serialize = TypeSerializer().serialize
-    batch: list[tuple[str, dict[str, Any]]] = []
-    for key, item in items(now):
-        batch.append((table_name(key), {name: serialize(value) for name, value in item.items()}))
-        if len(batch) == BATCH:
-            _write(batch)
-            batch = []
-    if batch:
+    records = items(now)
+    while batch := list(islice(records, BATCH)):
         _write(batch)
 
 
-def _write(batch: list[tuple[str, dict[str, Any]]]) -> None:
+def _write(batch: list[Record]) -> None:
+    serialize = TypeSerializer().serialize
     requests: dict[str, list[dict[str, Any]]] = {}
-    for name, item in batch:
-        requests.setdefault(name, []).append({"PutRequest": {"Item": item}})
+    for key, item in batch:
+        stored = {name: serialize(value) for name, value in item.items()}
+        requests.setdefault(table_name(key), []).append({"PutRequest": {"Item": stored}})
     while requests:
         requests = call("BatchWriteItem", RequestItems=requests).get("UnprocessedItems") or {}

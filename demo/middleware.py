@@ -5,11 +5,9 @@ Their texts come from `middleware.toml`.
 
 import base64
 import json
-import tomllib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -18,6 +16,7 @@ from django.conf import settings
 
 from console.clock import parse_instant, to_epoch, to_iso
 from console.trail.actions import Action, Result
+from demo import read_toml
 
 Item = dict[str, Any]
 Record = tuple[str, Item]
@@ -26,7 +25,7 @@ STATE_DAYS = 90
 _LATEST_EVENTS = 3
 # DynamoDB removes an item some time after its TTL. Items that expired longer ago than this are left out.
 _REMOVED_AFTER = timedelta(days=2)
-_WORDS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("middleware.toml").read_text(encoding="utf-8"))
+_WORDS: dict[str, list[str]] = read_toml("middleware")
 
 
 def new_id(rng: Random) -> str:

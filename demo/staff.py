@@ -1,9 +1,7 @@
 """Accounts of the demo (`staff.toml`): one sign-in for each role, and others, as in a real company."""
 
-import tomllib
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from console import clock
@@ -12,6 +10,7 @@ from console.staff import passwords, services
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record, staff_trail
+from demo import read_toml
 
 DEMO = Actor("demo", "operator")
 # The same for everybody. It is too weak for the password rules, which are not applied here.
@@ -19,7 +18,7 @@ PASSWORD = "demo-pass"  # noqa: S105  # nosec B105
 # Earlier than every entry in their trails.
 EMPLOYED = timedelta(days=196)
 
-_STAFF: dict[str, Any] = tomllib.loads(Path(__file__).with_name("staff.toml").read_text(encoding="utf-8"))
+_STAFF = read_toml("staff")
 PEOPLE: list[dict[str, Any]] = _STAFF["person"]
 PAST: list[dict[str, Any]] = _STAFF["past"]
 ROLES: dict[str, str] = {person["username"]: person["role"] for person in PEOPLE}

@@ -1,16 +1,15 @@
 """The demo's tenants (`tenants.toml`), as the platform and the console write them."""
 
 import json
-import tomllib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from console import clock
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, tenant_trail
+from demo import read_toml
 from demo.hand_offs import plain
 from demo.staff import ROLES, SIGN_INS
 from tenants.keys import META, OWNER, USERS, Channel, company_key, partition_of, user_key
@@ -18,7 +17,7 @@ from tenants.records import ACTIVE
 from tenants.settings_text import default_text
 
 Item = dict[str, Any]
-_TENANTS: Item = tomllib.loads(Path(__file__).with_name("tenants.toml").read_text(encoding="utf-8"))
+_TENANTS = read_toml("tenants")
 
 
 def items(now: datetime) -> Iterator[tuple[str, Item]]:

@@ -54,6 +54,7 @@ class LoopbackServer(ABC):
 
     def _serve(self, server: HTTPServer, name: str) -> str:
         self._server = server
+        # The short poll interval only makes stop() fast; requests do not wait for it.
         threading.Thread(target=server.serve_forever, args=(0.05,), name=name, daemon=True).start()
         self.endpoint = f"http://{HOST}:{server.server_address[1]}"
         return self.endpoint
@@ -73,31 +74,32 @@ class LoopbackServer(ABC):
         self.stop()
 
 
-class EmbeddedDynamoDB:
+class QuietHandler(WSGIRequestHandler):
+    """Django's handler without an access log."""
+
+    def log_message(self, *_: Any) -> None:
+        """Do nothing: a line per request would drown the console's own log, and the sign-ins in the terminal."""
+
+
+class EmbeddedDynamoDB(LoopbackServer):
     """An in-memory DynamoDB on a loopback port.
 
     moto stores its tables per process, so only one can run at a time; `stop` deletes everything that was stored.
     """
 
     def __init__(self) -> None:
-        self.endpoint = ""
+        super().__init__()
         # The WSGI application, for callers in this process that need no socket; None while it is not running.
         self.application: WSGIApplication | None = None
-        self._server: _Server | None = None
 
-    def start(self, port: int = 0) -> str:
-        """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
+    def start(self) -> str:
+        """Serve on a free port and return the endpoint URL."""
         if self._server is not None:
             raise RuntimeError("The embedded DynamoDB is running already.")
-        application = _Dispatcher()
-        self._server = _Server((HOST, port), _RequestHandler)
-        self._server.set_app(application)
-        self.application = application
-        # The short poll interval only makes stop() fast; requests do not wait for it.
-        serve = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="embedded-dynamodb", daemon=True)
-        serve.start()
-        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
-        return self.endpoint
+        self.application = _Dispatcher()
+        server = _Server((HOST, 0), _RequestHandler)
+        server.set_app(self.application)
+        return self._serve(server, "embedded-dynamodb")
 
     def stop(self) -> None:
         """Stop serving and drop all tables. Does nothing if it is not running."""
@@ -105,18 +107,10 @@ class EmbeddedDynamoDB:
             return
         from moto.backends import get_backend
 
-        self._server.shutdown()
-        self._server.server_close()
-        self._server, self.application, self.endpoint = None, None, ""
+        super().stop()
+        self.application, self.endpoint = None, ""
         for service in SERVICES.values():
             get_backend(service).reset()  # type: ignore[call-overload]
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
 
 class _Dispatcher:
@@ -181,16 +175,13 @@ class _Dispatcher:
             time.sleep(POLL_SECONDS)
 
 
-class _RequestHandler(WSGIRequestHandler):
-    """Django's handler, which keeps connections open for clients that pool them, without an access log."""
+class _RequestHandler(QuietHandler):
+    """A handler that keeps connections open for clients that pool them."""
 
     # Headers and body are written separately; without this, Nagle and delayed ACK add 40 ms to each response.
     disable_nagle_algorithm = True
     # Seconds until an idle connection is closed; clients that pool it open another.
     timeout = 60
-
-    def log_message(self, *_: Any) -> None:
-        """Do nothing: a line per call would drown the console's own log."""
 
 
 class _Server(ThreadedWSGIServer):

@@ -49,11 +49,6 @@ Key = tuple[str, str]
 UNREACHABLE, OPTED_OUT = {"+447700900038": 63024}, {"+447700900011": 21610}
 
 
-def create_provider() -> DemoProvider:
-    """Return the stand-in for Twilio and SendGrid, not started; `create_secrets` points the console at it."""
-    return DemoProvider(UNREACHABLE, OPTED_OUT)
-
-
 def create_secrets(endpoint: str, provider: DemoProvider) -> None:
     """Store the companies' credentials in Secrets Manager, and point the sender at it and at the provider."""
     settings.SECRETS_ENDPOINT = endpoint

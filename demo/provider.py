@@ -19,10 +19,10 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+from django.core.servers.basehttp import ThreadedWSGIServer
 
 from console import clock
-from demo.embedded import HOST, LoopbackServer, StartResponse
+from demo.embedded import HOST, LoopbackServer, QuietHandler, StartResponse
 
 ACCOUNT = "AC" + "d0" * 16
 TOKEN = "demo-token-of-twilio"  # noqa: S105  # nosec B105
@@ -83,9 +83,9 @@ class DemoProvider(LoopbackServer):
         self._accepted: list[dict[str, Any]] = []
         self._lock = threading.Lock()
 
-    def start(self, port: int = 0) -> str:
-        """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
-        server = ThreadedWSGIServer((HOST, port), _Handler)
+    def start(self) -> str:
+        """Serve on a free port and return the endpoint URL."""
+        server = ThreadedWSGIServer((HOST, 0), _Handler)
         server.set_app(self._answered)
         return self._serve(server, "demo-provider")
 
@@ -239,12 +239,9 @@ def _dripped(answer: bytes, seconds: float) -> Iterator[bytes]:
         yield bytes([each])
 
 
-class _Handler(WSGIRequestHandler):
-    """Django's handler without an access log, which exposes the connection for faults that close it."""
+class _Handler(QuietHandler):
+    """A handler that exposes the connection for faults that close it."""
 
     def get_environ(self) -> dict[str, Any]:
         """Return the WSGI environment of the request, with its connection."""
         return {**super().get_environ(), "demo.connection": self.connection}
-
-    def log_message(self, *_: Any) -> None:
-        """Do nothing: a line per call would drown the console's own log."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.core.servers.basehttp import ThreadedWSGIServer
 
 from console import clock
 from console.caching import invalidate_all
@@ -26,10 +27,10 @@ from conversations.receiving.worker import Receiver
 from conversations.work import all_parts
 from demo.dialogues import DialogueError
 from demo.dynamodb_local import DynamoDBLocal, Unavailable
-from demo.embedded import EmbeddedDynamoDB
+from demo.embedded import EmbeddedDynamoDB, QuietHandler
 from demo.items import create_tables, fill_tables
 from demo.links import link
-from demo.platform import Customers, create_provider, create_queues, create_secrets, fill_queue, queue_urls
+from demo.platform import OPTED_OUT, UNREACHABLE, Customers, create_queues, create_secrets, fill_queue, queue_urls
 from demo.provider import ACCOUNT, TOKEN, DemoProvider
 from demo.receiver import WebhookReceiver, create_destinations
 from demo.staff import PASSWORD, create_staff, sign_ins
@@ -63,7 +64,7 @@ class Command(ConsoleCommand):
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         with (
             _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, embedded),
-            create_provider() as self.provider,
+            DemoProvider(UNREACHABLE, OPTED_OUT) as self.provider,
             WebhookReceiver() as receiver,
         ):
             create_queues(embedded)
@@ -220,13 +221,7 @@ def _count() -> None:
 
 def _serve(port: int, ready: Callable[[str], None]) -> None:
     """Serve the console on 127.0.0.1 until interrupted. Call `ready` with the URL once the port is bound."""
-    from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
-
     from console.wsgi import application
-
-    class QuietHandler(WSGIRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it so
-            """Do nothing: the terminal is for the sign-ins."""
 
     server = ThreadedWSGIServer(("127.0.0.1", port), QuietHandler)
     server.set_app(application)

@@ -289,7 +289,7 @@ def queue_of(item: Conversation) -> str:
 
 # Number of a conversation's latest replies that may still change.
 LATEST_REPLIES = 30
-_LABELS = {
+_LABELS: dict[str, tuple[str, str]] = {
     ReplyState.QUEUED: ("sending", ""),
     ReplyState.SENDING: ("sending", ""),
     ReplyState.SENT: ("sent", ""),
@@ -313,12 +313,11 @@ def may_have_replies(item: Conversation) -> bool:
 
 def status_of(row: MessageRow) -> ReplyStatus:
     """Return the status of a reply. Never raises: a state of another version is shown unchanged."""
-    known = next((each for each in ReplyState if each == row.state), None)
-    label, tone = _LABELS.get(known, (row.state or "", "")) if known else (row.state or "unknown", "")
+    label, tone = _LABELS.get(row.state or "", (row.state or "unknown", ""))
     leaves = clock.parse_instant(row.not_before)
     seconds = 0 if leaves is None else math.ceil((leaves - clock.now()).total_seconds())
-    is_open = known is ReplyState.QUEUED and seconds > 0
-    can_retry = known in RETRIED and not row.retried_by and not row.template
+    is_open = row.state == ReplyState.QUEUED and seconds > 0
+    can_retry = row.state in RETRIED and not row.retried_by and not row.template
     return ReplyStatus(
         state=row.state or "",
         label=label,

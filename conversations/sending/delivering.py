@@ -10,6 +10,7 @@ import secrets
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from console import clock
 from console.errors import ConsoleError
@@ -130,7 +131,12 @@ def _leaves_before(row: MessageRow, now: datetime) -> bool:
 def _refuse(row: MessageRow, words: str) -> None:
     """Close a reply that may no longer be sent, with the reason."""
     with suppress(TransactionRefused, ConditionFailed):
-        close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {words}", ReplyState.QUEUED, error=words)
+        _close_failed(row, ReplyState.NOT_SENT, words, ReplyState.QUEUED)
+
+
+def _close_failed(row: MessageRow, state: ReplyState, words: str, *before: ReplyState, **values: Any) -> None:
+    """Close a reply that did not arrive, or may not have, with the reason. Raises as `close`."""
+    close(row, state, f"{Result.FAILED}: {words}", *before, error=words, **values)
 
 
 class _Sending:
@@ -208,15 +214,14 @@ class _Sending:
         if isinstance(error, CredentialsRejected) and error.code != credentials.UNUSABLE:
             credentials.forget_secret(self.facts.credentials)
             credentials.note_problem(self.facts.credentials, "the provider does not accept what is in it")
-        result = f"{Result.FAILED}: {error.words}"
-        close(self.row, ReplyState.FAILED, result, before, error=error.words, error_code=error.code or None)
+        _close_failed(self.row, ReplyState.FAILED, error.words, before, error_code=error.code or None)
 
     def _put_off(self, error: NotReached, before: ReplyState) -> float | None:
         """Queue a reply again that was certainly not accepted, unless it has waited for too long; return as `send`."""
         row, now = self.row, clock.now()
         leaves = clock.parse_instant(row.not_before) or now
         if now - leaves > GIVEN_UP_AFTER:
-            close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NEVER_REACHED}", before, error=_NEVER_REACHED)
+            _close_failed(row, ReplyState.NOT_SENT, _NEVER_REACHED, before)
             return None
         wait = max(1.0, error.retry_after) if error.retry_after else 2.0
         condition = MessageRow.state == before.value
@@ -297,27 +302,27 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
 
 def settle(row: MessageRow) -> None:
     """Find out whether a reply was accepted after its sender died or got no answer. Raises the store's errors."""
-    if row.state not in (ReplyState.SENDING, ReplyState.UNKNOWN):
+    before = (ReplyState.SENDING, ReplyState.UNKNOWN)
+    if row.state not in before:
         return
     now, begun = clock.now(), clock.parse_instant(row.begun_at)
     is_over = begun is None or now - begun > GIVEN_UP_AFTER
-    before = (ReplyState.SENDING, ReplyState.UNKNOWN)
     try:
         message = replace(outgoing_of(row), others=_known_to_provider(row))
         found = provider_of(row.channel or "", row.credentials or "").find(message)
     except CannotAsk:
-        close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
+        _close_failed(row, ReplyState.UNKNOWN, _CANNOT_ASK, *before)
         return
     except (Rejected, NotReached, NoAnswer) as error:
         logger.warning("A provider could not be asked about a reply: %s", type(error).__name__)
         if is_over:
-            close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
+            _close_failed(row, ReplyState.UNKNOWN, _CANNOT_ASK, *before)
             return
         found = None
     if found is not None:
         accepted(row, found, live_conversation_of(row))
     elif is_over:
-        close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NOT_KNOWN}", *before, error=_NOT_KNOWN)
+        _close_failed(row, ReplyState.NOT_SENT, _NOT_KNOWN, *before)
     else:
         row.update(
             actions=[

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from console import clock
-from console.errors import ConsoleError, NotFound, TableMissing
+from console.errors import ConsoleError, TableMissing
 from console.store import queues
 from console.store.calls import parallel, table_name
 from console.store.connection import call
@@ -56,7 +56,7 @@ def _note() -> dict[str, object]:
     key = {"pk": {"S": SENDER}, "sk": {"S": LEASE}}
     try:
         found = call("GetItem", TableName=table_name("CONSOLE"), Key=key)
-    except (NotFound, TableMissing):
+    except TableMissing:
         return {}
     return plain_item(found.get("Item") or {})
 

@@ -6,7 +6,7 @@ Web servers do not connect to providers: they request the template in our own ta
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from pynamodb.expressions.update import Action as UpdateAction
@@ -85,12 +85,7 @@ def fetch(row: MessageRow) -> None:
     changes: list[UpdateAction] = [MessageRow.received_at.set(clock.to_iso(clock.now())), MessageRow.gsi_due.remove()]
     changes += [MessageRow.due_at.remove(), MessageRow.error.set(problem) if problem else MessageRow.error.remove()]
     if template is not None:
-        content = {
-            "template_id": template.template_id,
-            "body": template.body,
-            "variables": dict(template.variables),
-        }
-        changes.append(MessageRow.body.set(json.dumps(content, ensure_ascii=False)))
+        changes.append(MessageRow.body.set(json.dumps(asdict(template), ensure_ascii=False)))
     row.update(actions=changes, condition=MessageRow.conversation.exists())
 
 

@@ -110,19 +110,19 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     key = queue_key(stored | urgent, marks, now)
     values, removed = _routing_repair(stored, marks, now)
     values |= urgent
-    if not key:
+    if key:
+        if stored.get(QUEUE) != text(key):
+            values[QUEUE] = text(key)
+        if not marks.requested_at:
+            values[REQUESTED_AT] = text(platform_time(stored, now))
+        removed += (ATTENTION,) if ATTENTION in stored else ()
+    else:
         outside = is_outside(stored, marks, now)
         wanted = {} if outside else _attention(stored, marks, now, levels)
         # Attributes about the time people had it end with that time, even if the platform ended it.
         unwanted = (QUEUE, ATTENTION) if outside else (*GONE_WITH_THE_AI, ATTENTION)
         values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
         removed += tuple(attribute for attribute in unwanted if attribute in stored and attribute not in wanted)
-        return Repair(values, removed) if values or removed else None
-    if stored.get(QUEUE) != text(key):
-        values[QUEUE] = text(key)
-    if not marks.requested_at:
-        values[REQUESTED_AT] = text(platform_time(stored, now))
-    removed += (ATTENTION,) if ATTENTION in stored else ()
     return Repair(values, removed) if values or removed else None
 
 

@@ -64,10 +64,9 @@ class StageReceiver(LeasedWorker):
             return ""
 
     def _work(self) -> WorkCounts:
-        done: WorkCounts = Counter()
         if self._is_another_stream() or self._following is None:
-            return done
-        done += self._following.step()
+            return Counter()
+        done = self._following.step()
         if self._following.owes_sweep:
             logger.error("Messages may be missing: the stage table's stream no longer has all of them.")
             self.lease.renew(missed_at=self._now())

@@ -3,6 +3,7 @@
 Also the URLs of their pages and lists. A list context is a sealed record of the list that a person came from.
 """
 
+import json
 import re
 import unicodedata
 from datetime import datetime
@@ -25,6 +26,10 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The company's own number or address in `channel_config`; its copy for the reply index begins with `gsi_`.
 OWN_ADDRESSES = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
+# Keys that name the AI's model in `ai_config`, and how many maps deep they are looked for.
+_MODEL_NAMES, _DEEPEST = ("model", "ai_model", "model_id", "model_name", "deployment_name"), 3
+# Characters of a configuration stored as JSON; a longer one is not parsed.
+_LONGEST_CONFIG = 100_000
 # Names, statuses and reasons repeat in many rows. Redacting them every time takes a fifth of a page's time, so results
 # are cached, as digests and redacted texts only.
 _line = RedactedMemo(redact, capacity=8192, shortest=1, longest=127)
@@ -76,6 +81,33 @@ def from_config(config: Any, channel: str, name: str) -> str:
     inner = config.get(channel)
     found = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)
     return found.strip() if isinstance(found, str) else ""
+
+
+def model_in(config: Any, channel: str = "") -> str:
+    """Return the name of the AI's model in a configuration, as written; "" if there is none. Never raises.
+
+    It is a key of the configuration itself, of the map of the conversation's `channel`, or of a provider's map. With a
+    channel, the maps of the other channels are ignored.
+    """
+    if isinstance(config, str) and len(config) <= _LONGEST_CONFIG:
+        try:
+            config = json.loads(config)
+        except (ValueError, RecursionError):
+            return ""
+    return _model_in(config, channel, _DEEPEST)
+
+
+def _model_in(config: Any, channel: str, deeper: int) -> str:
+    if not isinstance(config, dict):
+        return ""
+    named = (value.strip() for name in _MODEL_NAMES if isinstance(value := config.get(name), str))
+    own = next(filter(None, named), "")
+    if deeper == 0:
+        return own
+    inner = [(name, each) for name, each in config.items() if isinstance(each, dict)]
+    of_channel = next((found for name, each in inner if name == channel and (found := _model_in(each, "", 0))), "")
+    others = (_model_in(each, channel, deeper - 1) for name, each in inner if not channel or name not in CHANNELS)
+    return of_channel or own or next(filter(None, others), "")
 
 
 def names_of(item: Conversation) -> tuple[str, ...]:

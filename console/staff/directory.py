@@ -202,6 +202,8 @@ def username_of(name: str) -> str:
     """
     guess = accounts.normal_username(name.replace(" ", "."))
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        if not guess:
+            raise Invalid("Names cannot be looked up in this environment. Enter a username.")
         return guess
     everybody, _ = _read([role.value for role in Role], "", "", FILTERED_LIMIT)
     shown = {each.username: each.display_name or each.username for each in everybody}

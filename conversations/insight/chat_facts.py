@@ -22,13 +22,13 @@ from typing import Any, Self
 from console import clock
 from console.errors import TableMissing
 from conversations.handoff.stored import Raw
-from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
 from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, latest_items
-from conversations.insight.words import OTHER, UNKNOWN
+from conversations.insight.words import OTHER, UNKNOWN, code_of
 from conversations.messages import whole_number
+from conversations.reading import model_in
 from conversations.records import Speaker
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import begun_at, is_usable, owner_of
@@ -95,7 +95,7 @@ class SessionSubject(FactSubject):
         quota = None if self.item is None else whole_number(self.item.plain("MessagesQuota"))
         quota = before.get("quota", 0) if quota is None else max(quota + 1, before.get("quota", 0))
         begun, last = self.begun, max(self._times, default=None)
-        model = model_in(config_of(self.item)[0]) if self.item is not None else UNKNOWN
+        model = code_of(model_in(config_of(self.item)[0])) if self.item is not None else UNKNOWN
         data = fact_data(
             how=self._how(before),
             **Counter(_AGENTS.get(speaker_of(each.plain("ChatAgent"), "ChatAgent")[0], OTHER) for each in self.events),

@@ -5,7 +5,7 @@ back in spring is another case. Schema platform-conversations; what writers add 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,8 +14,9 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.stored import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
-from conversations.insight.words import UNKNOWN, code_of, version_of
+from conversations.insight.words import code_of, version_of
 from conversations.messages import MessageFigures, StoredMessages
+from conversations.reading import model_in
 from conversations.records import Family, Speaker, family_of
 
 # A message after this much silence starts another episode.
@@ -29,8 +30,6 @@ READ = (
     *("messages", STATUS, FLAG, LAST_ACTION, "hand_off_message_ids", "hand_off_answered_at"),
     *("hand_off_reply_failed_at", "hand_off_to_human_reason", "hand_off_requested_at"),
 )
-# The keys that may name an item's model, in order of preference.
-_MODEL_NAMES = ("model", "ai_model", "model_name", "deployment_name", "model_id")
 
 
 @dataclass(slots=True)
@@ -82,12 +81,13 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
     """Read the episodes of an item in DynamoDB JSON. Never raises, whatever it contains."""
     messages = StoredMessages.of(stored.get("messages")).without_repeated(_texts(stored, "hand_off_message_ids"))
     changed = _instant(stored, "updated_at", "created_at")
+    channel = code_of(text_in(stored, "channel_method")).lower()
     failed, why = _failure(stored)
     return ItemEpisodes(
         _split(stored, messages),
         text_in(stored, "project_id"),
-        code_of(text_in(stored, "channel_method")).lower(),
-        model_in(_plain(stored, "ai_config")),
+        channel,
+        code_of(model_in(_plain(stored, "ai_config"), channel)),
         version_of(_plain(stored, "processor_version")),
         version_of(_plain(stored, "router_version")),
         failed,
@@ -138,22 +138,6 @@ def _count(episode: Episode, message: MessageFigures, waits_since: datetime | No
         episode.ai_at.append(at)
     if message.processing_ms is not None:
         episode.processing[bucket_of(message.processing_ms)] += 1
-
-
-def model_in(config: Any) -> str:
-    """Return the AI model named by a configuration, flat or nested by provider or channel; `unknown` for none."""
-    queue = [config]
-    for _ in range(40):
-        if not queue:
-            break
-        current = queue.pop(0)
-        if not isinstance(current, Mapping):
-            continue
-        for name in _MODEL_NAMES:
-            if isinstance(value := current.get(name), str) and value.strip():
-                return code_of(value)
-        queue += list(current.values())[:20]
-    return UNKNOWN
 
 
 def _failure(stored: Raw) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from console import clock
 from console.store.connection import batch_get
 from console.store.models import ForeignModel
 from conversations.handoff.stored import Raw
-from conversations.insight.episodes import model_in
 from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
@@ -34,6 +33,7 @@ from conversations.insight.subjects import (
 )
 from conversations.insight.words import OTHER, UNKNOWN, code_of, host_name
 from conversations.messages import whole_number
+from conversations.reading import model_in
 from conversations.records import Speaker
 from conversations.stores.items import speaker_of
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, THREAD, ThreadKey, instant_of
@@ -224,7 +224,7 @@ def hosts_of(item: ThreadMessage) -> list[str]:
 
 
 def _usage(metadata: Any) -> Counted:
-    model, tokens = model_in(metadata), tokens_in(metadata)
+    model, tokens = code_of(model_in(metadata)), tokens_in(metadata)
     rest = tokens["total"] - tokens["prompt"] - tokens["completion"]
     more = {"answers": 1, "unpriced": max(0, rest), **tokens}
     return {f"{what}|{model}": count for what, count in more.items() if count and what != "total"}

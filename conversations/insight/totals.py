@@ -3,7 +3,6 @@
 Computed from the item and its messages in one pass. docs/insight.md explains their meaning.
 """
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,15 +15,9 @@ from console.trees import clean, isolated
 from conversations.insight.prices import Tokens, cost
 from conversations.messages import MessageFigures, StoredMessages
 from conversations.models import Conversation
-from conversations.reading import CHANNELS, channel_of, text_of
+from conversations.reading import channel_of, model_in, text_of
 from conversations.records import Speaker
 from conversations.sending.states import NOT_ARRIVED
-
-# The keys that name the model in `ai_config`, and how deeply they may be nested.
-_MODEL = ("model", "ai_model", "model_id", "model_name")
-_DEEPEST = 3
-# A longer text is no configuration.
-_LONGEST_CONFIG = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ def totals_of(item: Conversation, stored: StoredMessages, handed_off_at: datetim
     walk = _Walk(handed_off_at)
     for figures in stored.figures():
         walk.pass_by(figures)
-    model, day = model_of(item), _day_of(item)
+    model, day = model_in(item.plain("ai_config"), channel_of(item)), _day_of(item)
     costs = [cost(model, tokens, each or day) for each, tokens in walk.used.items()]
     known = [each for each in costs if each is not None]
     is_priced = len(known) == len(costs)
@@ -173,33 +166,6 @@ def _day_of(item: Conversation) -> date:
     """Return the day for tokens without a time."""
     known = (clock.parse_instant(item.plain(name)) for name in ("created_at", "updated_at"))
     return next((each for each in known if each is not None), clock.now()).date()
-
-
-def model_of(item: Conversation) -> str:
-    """Return the AI's model that `ai_config` names; "" if it names none. Never raises.
-
-    It is a key of the configuration itself, of the map of the conversation's channel, or of a provider's map; the maps
-    of other channels are ignored.
-    """
-    config = item.plain("ai_config")
-    if isinstance(config, str) and len(config) <= _LONGEST_CONFIG:
-        try:
-            config = json.loads(config)
-        except (ValueError, RecursionError):
-            return ""
-    return _model_in(config, channel_of(item), _DEEPEST)
-
-
-def _model_in(config: Any, channel: str, deeper: int) -> str:
-    if not isinstance(config, dict):
-        return ""
-    own = next((value for name in _MODEL if isinstance(value := config.get(name), str) and value.strip()), "")
-    if deeper == 0:
-        return own.strip()
-    inner = [(name, each) for name, each in config.items() if isinstance(each, dict)]
-    of_channel = next((found for name, each in inner if name == channel and (found := _model_in(each, "", 0))), "")
-    others = (_model_in(each, channel, deeper - 1) for name, each in inner if name not in CHANNELS)
-    return of_channel or own.strip() or next(filter(None, others), "")
 
 
 def _counted(number: int, word: str) -> str:

@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
 from console.permissions import ALL, Role, Scope
-from console.staff import accounts, known_companies, passwords, services
+from console.staff import accounts, known_companies, passwords, second_factor, services
 from console.staff.known_companies import MEANINGS
 from console.staff.models import StaffAccount
 from console.startup import ConsoleCommand
@@ -221,7 +221,7 @@ def _row(account: StaffAccount) -> tuple[str, ...]:
         account.username,
         account.role,
         "disabled" if account.disabled else "enabled",
-        "on" if account.second_factor_at else "off",
+        "on" if second_factor.is_on(account) else "off",
         (account.last_sign_in_at or "never")[:16].replace("T", " "),
         account.time_zone or "UTC",
         _scope_label(account),

@@ -112,6 +112,9 @@ def test_second_factor_is_listed_and_removed_from_the_command_line(store, agent)
     assert secret not in listed
     assert "signs in with the password alone" in staff("remove-second-factor", "amira.haddad")
     assert staff("list").splitlines()[1].split()[3] == "off"
+    store.update("STAFF", {"username": "amira.haddad"}, totp_secret=secret)
+    assert staff("list").splitlines()[1].split()[3] == "on", "sign-in asks for a code"
+    staff("remove-second-factor", "amira.haddad")
     assert "totp_secret" not in store.get("STAFF", username="amira.haddad")
 
 

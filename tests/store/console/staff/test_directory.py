@@ -24,6 +24,7 @@ from console.staff.models import OPENID_CONNECT
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member
 from tests.store.console.staff.conftest import ADMIN
+from tests.tables import create
 
 BOTH = [COMPANY, OTHER_COMPANY]
 
@@ -374,3 +375,10 @@ def test_rows_name_companies_that_are_known(store, monkeypatch):
     member("amira.haddad", scope=["c", "b", "a"])
     row = next(row for row in read_page(as_staff(admin()), AccountFilters()).rows if row.username == "amira.haddad")
     assert row.companies == (("a", "Alpha"), ("b", ""), ("c", ""))
+
+
+def test_without_the_index_of_roles_only_usernames_can_be_entered(bare_store):
+    create(bare_store, "STAFF", GlobalSecondaryIndexes=None)
+    assert directory.username_of("Lena Local") == "lena.local"
+    with pytest.raises(Invalid, match="Names cannot be looked up in this environment"):
+        directory.username_of("José")

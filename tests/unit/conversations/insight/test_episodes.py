@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, has_same_facts, model_in
+from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, has_same_facts
 from tests.dynamodb import to_dynamodb
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, after, item, said, storable
 from tests.unit.conversations.test_messages import JSON_LIKE
@@ -108,7 +108,7 @@ def test_an_item_has_so_many_episodes_and_the_last_goes_on():
     ],
 )
 def test_the_model_is_named_in_several_ways(config, model):
-    assert model_in(config) == model
+    assert episodes_of(item(ai_config=config)).model == model
 
 
 @pytest.mark.parametrize(

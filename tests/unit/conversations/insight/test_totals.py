@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
+from conversations.insight.episodes import episodes_of
 from conversations.insight.prices import Tokens, cost
-from conversations.insight.totals import in_dollars, model_of, totals_of
+from conversations.insight.totals import in_dollars, totals_of
 from conversations.messages import IDENTITY, TIME, TOKENS, StoredMessages
 from conversations.models import Conversation
+from conversations.reading import model_in
 from conversations.records import ReplyStatus
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
@@ -118,6 +120,7 @@ def test_each_day_has_its_price(settings):
         {"model": " m "},
         {"ai_model": "m"},
         {"model_id": "m", "temperature": 1},
+        {"openai": {"deployment_name": "m"}},
         {"whatsapp": {"model": "m"}, "model": "other"},
         {"openai_config": {"model": "m"}},
         {"openai_config": {"whatsapp": {"model_name": "m"}, "sms": {"model": "other"}}},
@@ -125,9 +128,15 @@ def test_each_day_has_its_price(settings):
         json.dumps({"openai_config": {"whatsapp": {"model": "m"}}}),
     ],
 )
-def test_the_model_is_found_where_writers_put_it(config):
+def test_the_page_and_insight_find_the_model_where_writers_put_it(config):
     raw = to_dynamodb(conversation(ai_config=config))
-    assert model_of(Conversation.from_raw_data(raw)) == "m"
+    assert totals(says("assistant", 1, **used(100, 50)), ai_config=config).model == "m"
+    assert episodes_of(raw).model == "m"
+
+
+def test_without_a_channel_a_channels_model_will_do():
+    assert model_in({"sms": {"model": "m"}}) == "m"
+    assert model_in({"sms": {"model": "m"}}, "email") == ""
 
 
 @pytest.mark.parametrize(
@@ -137,6 +146,7 @@ def test_the_model_is_found_where_writers_put_it(config):
 def test_without_a_model_the_cost_is_left_out(config):
     found = totals(says("assistant", 1, **used(100, 50)), ai_config=config)
     assert (found.model, found.cost) == ("", None)
+    assert episodes_of(to_dynamodb(conversation(ai_config=config))).model == "unknown"
     assert found.describe() == ("1 message", "150 tokens")
 
 

@@ -163,19 +163,19 @@ def company_named(company_id: str) -> Company | None:
     return Company(company_id, text_of(found.name, 120) or company_id)
 
 
-def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
+def projects_of(company_id: str) -> Projects:
     """List a company's projects with one Query of one item each, skipping along the company/project index.
 
-    Reads at most `limit` projects, and one more Query for `more`. A project whose first conversation is past its TTL
-    takes a second Query, which looks for one that is not.
+    Reads at most `PROJECTS_SHOWN` projects, and one more Query for `more`. A project whose first conversation is past
+    its TTL takes a second Query, which looks for one that is not.
     """
     found: list[Project] = []
     last: str | None = None
-    for _ in range(limit + 1):
+    for _ in range(PROJECTS_SHOWN + 1):
         item = _first_of_next_project(company_id, last)
         if item is None or item.project_id is None:
             return Projects(tuple(found), more=False)
-        if len(found) == limit:
+        if len(found) == PROJECTS_SHOWN:
             return Projects(tuple(found), more=True)
         last = item.project_id
         living = _first_unexpired(company_id, item)
@@ -307,9 +307,9 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
 
 
 @cached_for(NOTED_SECONDS, entries=10_000)
-def note_sighting(sighting: Sighting) -> bool:
+def note_sighting(sighting: Sighting) -> None:
     """Call `register` at most once every `NOTED_SECONDS` for each company. Raises the store's errors."""
-    return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
+    register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
 
 
 def note_company_of(stored: dict[str, dict[str, Any]]) -> None:

@@ -31,7 +31,6 @@ class Button:
     token: str
     key: str = ""
     primary: bool = False
-    asks_reason: bool = False
     requires_reason: bool = False
     asks_note: bool = False
     hint: str = ""
@@ -60,7 +59,6 @@ class Panel:
     forgotten: bool
     buttons: tuple[Button, ...]
     taken_at: datetime | None = None
-    requested_at: datetime | None = None
     why: str = ""
     is_silent: bool = False
     # Whether the person may give the conversation to a colleague or a group.
@@ -140,7 +138,6 @@ def panel_for(
         forgotten=is_forgotten(hand_off, now),
         buttons=tuple(_button(action, item, hand_off, staff, undoes=can_undo) for action in actions),
         taken_at=hand_off.taken_at,
-        requested_at=hand_off.requested_at,
         why=_why(item, hand_off, began),
         is_silent=goes_to_people(item.raw),
         gives=gives,
@@ -261,7 +258,6 @@ def _button(
         token=seal_intent(intent_for(action, item, hand_off), staff),
         key=_KEYS.get(action, ""),
         primary=_is_primary(action, hand_off, staff),
-        asks_reason=action in (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.TAKE_FROM_COLLEAGUE),
         requires_reason=action is HandOffAction.TAKE_FROM_COLLEAGUE,
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),
         hint=hint,

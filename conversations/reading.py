@@ -159,7 +159,6 @@ def hand_off_of(item: Conversation) -> HandOff:
     """Read the hand-off of an item (data model, section 4), with the reason redacted."""
     flag = is_true(item.plain("hand_off_to_human"))
     agent = item.hand_off_agent or ""
-    wanted = item.hand_off_wanted
     # While the AI has a conversation that needs attention, this time says since when it does.
     requested = None if item.hand_off_attention else clock.parse_instant(item.plain("hand_off_requested_at"))
     at_least = False
@@ -168,7 +167,7 @@ def hand_off_of(item: Conversation) -> HandOff:
         requested = clock.parse_instant(item.plain("updated_at")) or clock.parse_instant(item.plain("created_at"))
         at_least = requested is not None
     return HandOff(
-        state=_state(flag, agent, wanted),
+        state=_state(flag, agent),
         flag=flag,
         agent=agent,
         reason=without_names(_line(str(reason)), names_of(item))
@@ -178,23 +177,20 @@ def hand_off_of(item: Conversation) -> HandOff:
         wait_at_least=at_least,
         taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),
         note=item.hand_off_note or "",
-        wanted=wanted,
         action_id=item.hand_off_action_id or "",
         urgent="" if item.hand_off_urgent == NOT_URGENT else item.hand_off_urgent or "",
         group=item.hand_off_group or "",
     )
 
 
-def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
+def _state(flag: bool, agent: str) -> HandOffState:
     """Return the state. Overridden: somebody holds it, but the platform wrote the flag back to false.
 
     After a hand-back, a flag that is true again cannot be told from a new request, so the conversation waits.
     """
-    if agent and not flag:
-        return HandOffState.OVERRIDDEN
-    if not flag:
-        return HandOffState.AI
-    return HandOffState.HELD if agent else HandOffState.WAITING
+    if flag:
+        return HandOffState.HELD if agent else HandOffState.WAITING
+    return HandOffState.OVERRIDDEN if agent else HandOffState.AI
 
 
 def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:

@@ -47,7 +47,6 @@ class HandOff:
     wait_at_least: bool = False
     taken_at: datetime | None = None
     note: str = ""
-    wanted: bool | None = None
     action_id: str = ""
     urgent: str = ""
     group: str = ""

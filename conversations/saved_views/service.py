@@ -54,7 +54,9 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
     Raises `Invalid`, `ViewNameTaken`, `Forbidden`, `NotFound` (the company is not in scope), and the store's errors.
     """
     staff.require(NEEDED[of])
-    kept, name = _existing(of, check(of, filters), staff), _checked_name(name)
+    kept = check(of, filters)
+    _check_exists(kept, staff)
+    name = _checked_name(name)
     company_id = kept.get("company", "")
     owner = ViewOwner(Audience.STAFF, staff.username)
     if shared:
@@ -118,8 +120,8 @@ def _check_room(known: list[SavedView], owner: ViewOwner, staff: Staff) -> None:
         raise Invalid("The console cannot keep more views. Delete some first, or ask an administrator to.")
 
 
-def _existing(of: FilteredList, filters: dict[str, str], staff: Staff) -> dict[str, str]:
-    """Return the filters if the company is in scope and has the project and group. Raises `NotFound`, `Invalid`."""
+def _check_exists(filters: dict[str, str], staff: Staff) -> None:
+    """Raise `NotFound` or `Invalid` unless the company is in scope and has the project and group of the filters."""
     company_id, project_id, group_id = (filters.get(name, "") for name in ("company", "project", "group"))
     if company_id and not staff.scope.covers_company(company_id):
         raise NotFound
@@ -132,7 +134,6 @@ def _existing(of: FilteredList, filters: dict[str, str], staff: Staff) -> dict[s
         raise Invalid("Project: this company has no such project. Choose another one, or clear the filter.")
     if group_id and groups.find(company_id, group_id) is None:
         raise Invalid("Group: this company has no such group. Choose another one, or clear the filter.")
-    return filters
 
 
 def _checked_name(name: str) -> str:

@@ -85,13 +85,15 @@ def test_projects_take_one_query_each_and_one_more_whatever_their_size(store):
     ] * 4
 
 
-def test_more_projects_than_are_shown_is_said(store):
+def test_more_projects_than_are_shown_is_said(store, monkeypatch):
     for number in range(4):
         put_conversation(store, project_id=f"pi-{number}", project_name=...)
-    found = projects_of(COMPANY, limit=3)
+    monkeypatch.setattr("conversations.companies.PROJECTS_SHOWN", 3)
+    found = projects_of(COMPANY)
     assert [each.name for each in found.projects] == ["pi-0", "pi-1", "pi-2"]
     assert found.more
-    assert not projects_of(COMPANY, limit=4).more
+    monkeypatch.setattr("conversations.companies.PROJECTS_SHOWN", 4)
+    assert not projects_of(COMPANY).more
 
 
 def test_a_project_of_which_all_conversations_are_past_their_ttl_is_gone(store):

@@ -13,7 +13,7 @@ from typing import Any
 
 from console import clock
 from console.permissions import Permission, Staff
-from console.staff.colleagues import colleagues_of
+from console.staff.colleagues import Colleague, colleagues_of
 from console.staff.colleagues import reads as colleague_reads
 from console.store.calls import parallel
 from console.store.models import query
@@ -34,16 +34,15 @@ _HELD = (
     *("hand_off_requested_at", "hand_off_taken_at", "hand_off_answered_at", "hand_off_unanswered_at"),
     *("hand_off_heard_at", "hand_off_reply_failed_at"),
 )
-TAKEN = (Action.HAND_OFF_TAKE, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_TAKE_FROM_COLLEAGUE)
-COUNTED = {
-    **dict.fromkeys(TAKEN, "taken"),
+# What an action counts as.
+COUNTED: dict[str, str] = {
+    Action.HAND_OFF_TAKE: "taken",
+    Action.HAND_OFF_TAKE_OVER: "taken",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "taken",
     Action.REPLY_SEND: "answered",
     Action.HAND_OFF_HAND_BACK: "handed_back",
     Action.TARGET_MISSED: "overdue",
 }
-
-
-_WHAT: dict[str, str] = {str(action): what for action, what in COUNTED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +116,14 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
         _Company(*held, *(found[len(asked) + number] if has_trail else (Counter(), True)))
         for number, held in enumerate(found[: len(asked)])
     ]
-    names = {each.username: each for company_id in asked for each in colleagues_of(company_id)}
+    colleagues = {each.username: each for company_id in asked for each in colleagues_of(company_id)}
     held: dict[str, list[QueueEntry]] = defaultdict(list)
     done: Counter[tuple[str, str]] = Counter()
     for read in reads:
         done += read.done
         for entry in read.held:
             held[entry.hand_off.agent].append(entry)
-    known = {username: each.name for username, each in names.items()}
-    away = {username for username, each in names.items() if each.is_away}
-    shown = [
-        _member(username, known.get(username) or held[username][0].hand_off.agent_shown, username in away, held, done)
-        for username in {*names, *held}
-    ]
+    shown = [_member(username, colleagues.get(username), held[username], done) for username in {*colleagues, *held}]
     days = [_day(by_id[company_id], read.done) for company_id, read in zip(asked, reads, strict=True)]
     return Team(
         tuple(sorted(shown, key=lambda each: (each.is_away, each.name.casefold(), each.username))),
@@ -164,22 +158,22 @@ def _count(company_id: str, today: datetime) -> tuple[Counter[tuple[str, str]], 
     )
     for item in items:
         entry = AuditEntry.from_raw_data(item)
-        what = _WHAT.get(entry.action_type or "")
+        what = COUNTED.get(entry.action_type or "")
         if what and str(entry.result or "").startswith((Result.SUCCESS, Result.PENDING)):
             done[entry.actor or "", what] += 1
     return done, end is None
 
 
 def _member(
-    username: str, name: str, is_away: bool, held: dict[str, list[QueueEntry]], done: Counter[tuple[str, str]]
+    username: str, colleague: Colleague | None, held: list[QueueEntry], done: Counter[tuple[str, str]]
 ) -> TeamMember:
-    waits = [_awaited_since(entry) for entry in held[username]]
+    waits = [_awaited_since(entry) for entry in held]
     since = [each for each in waits if each is not None]
     return TeamMember(
         username,
-        name,
-        is_away,
-        len(held[username]),
+        (colleague and colleague.name) or held[0].hand_off.agent_shown,
+        colleague is not None and colleague.is_away,
+        len(held),
         len(since),
         min(since, default=None),
         done[username, "taken"],

@@ -24,29 +24,18 @@ _SAME_ACTION = timedelta(minutes=2)
 # The AI may still say "I have asked a colleague" this long after the request.
 ANNOUNCEMENT = timedelta(minutes=1)
 
-_LEADS_TO = {
-    Action.HAND_OFF_REQUEST: HandOffState.WAITING,
-    Action.HAND_OFF_TAKE_OVER: HandOffState.HELD,
-    Action.HAND_OFF_TAKE: HandOffState.HELD,
-    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: HandOffState.HELD,
-    Action.HAND_OFF_RELEASE: HandOffState.WAITING,
-    Action.HAND_OFF_HAND_BACK: HandOffState.AI,
-    Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
-    Action.HAND_OFF_LEAVE_TO_AI: HandOffState.AI,
-    Action.HAND_OFF_ASSIGN: HandOffState.HELD,
-    Action.HAND_OFF_HAND_OVER: HandOffState.WAITING,
-}
-_WORDS = {
-    Action.HAND_OFF_REQUEST: "asked for a human",
-    Action.HAND_OFF_TAKE_OVER: "took over",
-    Action.HAND_OFF_TAKE: "took over",
-    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took it from a colleague",
-    Action.HAND_OFF_RELEASE: "released it: waiting for a human again",
-    Action.HAND_OFF_HAND_BACK: "handed back to the AI",
-    Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
-    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
-    Action.HAND_OFF_ASSIGN: "assigned it to a colleague",
-    Action.HAND_OFF_HAND_OVER: "handed it over to a group",
+# The state that each action leads to, and what its actor did.
+_CHANGES: dict[str, tuple[HandOffState, str]] = {
+    Action.HAND_OFF_REQUEST: (HandOffState.WAITING, "asked for a human"),
+    Action.HAND_OFF_TAKE_OVER: (HandOffState.HELD, "took over"),
+    Action.HAND_OFF_TAKE: (HandOffState.HELD, "took over"),
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: (HandOffState.HELD, "took it from a colleague"),
+    Action.HAND_OFF_RELEASE: (HandOffState.WAITING, "released it: waiting for a human again"),
+    Action.HAND_OFF_HAND_BACK: (HandOffState.AI, "handed back to the AI"),
+    Action.HAND_OFF_ACKNOWLEDGE: (HandOffState.AI, "left it with the AI"),
+    Action.HAND_OFF_LEAVE_TO_AI: (HandOffState.AI, "left the reply to the AI"),
+    Action.HAND_OFF_ASSIGN: (HandOffState.HELD, "assigned it to a colleague"),
+    Action.HAND_OFF_HAND_OVER: (HandOffState.WAITING, "handed it over to a group"),
 }
 
 
@@ -146,21 +135,16 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
     applied = entry.outcome == Result.SUCCESS or (
         entry.outcome == Result.PENDING and bool(entry.action_id) and entry.action_id == hand_off.action_id
     )
-    try:
-        action = Action(entry.action)
-        state = _LEADS_TO[action]
-    except (ValueError, KeyError):
+    if not applied or entry.action not in _CHANGES:
         return None
-    if not applied:
-        return None
-    if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
+    state, words = _CHANGES[entry.action]
+    if entry.action == Action.HAND_OFF_REQUEST and not entry.is_staff:
         # A rule requests a human when a message is received, which may be long after the customer wrote it.
         since = hand_off.requested_at if entry.actor == BY_RULE.name else None
         at = min(entry.at, since or entry.at)
         return HandOffChange(at, state, "A human was requested", detail=entry.reason)
     who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
-    words = _WORDS[action]
-    if action is Action.HAND_OFF_ASSIGN and entry.to:
+    if entry.action == Action.HAND_OFF_ASSIGN and entry.to:
         words = f"assigned it to {'you' if entry.to == viewer else name_shown(entry.to)}"
     return HandOffChange(entry.at, state, f"{who} {words}", entry.actor, entry.reason)
 

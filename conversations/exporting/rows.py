@@ -1,6 +1,6 @@
 """The rows of an exported list: what the list shows to the person who exports it, without messages."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from console import clock
@@ -47,48 +47,21 @@ class ConversationRow:
 COLUMNS = tuple(each.name for each in fields(ConversationRow))
 
 
-def row_of(summary: ConversationSummary, now: datetime) -> ConversationRow:
-    """Return the row of a conversation in a list."""
-    hand_off = summary.hand_off
-    is_with_ai = hand_off.state is HandOffState.AI
-    return _row(summary, None if is_with_ai else hand_off.requested_at, now)
-
-
-def row_of_entry(entry: QueueEntry, staff: Staff, now: datetime) -> ConversationRow:
-    """Return the row of a conversation in the queue."""
-    summary, hand_off = entry.summary, entry.hand_off
-    is_with_ai = hand_off.state is HandOffState.AI
-    return _row(
-        summary,
-        clock.parse_instant(entry.since) if is_with_ai else hand_off.requested_at,
-        now,
-        customer=customer_of(entry.item, staff),
-        needs_attention=", ".join(each.label for each in entry.causes),
-        group=name_of(summary.company_id, hand_off.group) if hand_off.group else "",
-    )
-
-
-def _row(
-    summary: ConversationSummary,
-    since: datetime | None,
-    now: datetime,
-    *,
-    customer: str = "",
-    needs_attention: str = "",
-    group: str = "",
-) -> ConversationRow:
+def row_of(summary: ConversationSummary, now: datetime, *, attention_since: datetime | None = None) -> ConversationRow:
+    """Return the row of a conversation in a list. `attention_since`: when one with the AI began to need attention."""
     hand_off, family = summary.hand_off, family_shown(summary)
     is_with_ai = hand_off.state is HandOffState.AI
+    since = attention_since if is_with_ai else hand_off.requested_at
     return ConversationRow(
-        customer=without_isolates(customer or summary.who),
+        customer=without_isolates(summary.who),
         hand_off=hand_off.state.value,
         reason="" if is_with_ai else without_isolates(hand_off.reason),
         holder=without_isolates(hand_off.agent_shown) if hand_off.agent else "",
         waiting_since=_iso(since),
         wait_minutes=None if since is None else max(0, int((now - since).total_seconds() // 60)),
         urgent="yes" if hand_off.urgent and not is_with_ai else "",
-        needs_attention=needs_attention,
-        group=group,
+        needs_attention="",
+        group="",
         status=summary.status,
         status_family=family.label if family else "",
         channel=summary.channel,
@@ -100,6 +73,17 @@ def _row(
         updated=_iso(summary.updated_at),
         conversation=summary.short_id,
         flaws="; ".join(summary.drift),
+    )
+
+
+def row_of_entry(entry: QueueEntry, staff: Staff, now: datetime) -> ConversationRow:
+    """Return the row of a conversation in the queue."""
+    summary, hand_off = entry.summary, entry.hand_off
+    return replace(
+        row_of(summary, now, attention_since=clock.parse_instant(entry.since)),
+        customer=without_isolates(customer_of(entry.item, staff)),
+        needs_attention=", ".join(each.label for each in entry.causes),
+        group=name_of(summary.company_id, hand_off.group) if hand_off.group else "",
     )
 
 

@@ -127,7 +127,7 @@ def exists(company_id: str) -> bool:
 
 
 def names_for(staff: Staff) -> dict[str, str]:
-    """Return the names by id of the companies in a person's scope, to choose the scope of an account from."""
+    """Return the names by id of the companies in a person's scope, sorted by name. Reads as `companies_for` does."""
     return {company.company_id: company.name for company in companies_for(staff)}
 
 

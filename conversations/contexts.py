@@ -11,7 +11,7 @@ from console.errors import BadReference, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
 from console.templatetags.components import zone_of
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queries import ConversationList, load_row, neighbour_of, of_company, of_recipient, of_reply
 from conversations.queue.form import QueueForm
@@ -85,8 +85,7 @@ def _beside_in_queue(
     """Return the row next to one in a tab of the queue as it is now; None for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
-    form = queue_form_of(context)
-    companies = [company.company_id for company in companies_for(staff)]
+    form, companies = queue_form_of(context), names_for(staff)
     try:
         row = load_row(reference, staff)
     except NotFound:

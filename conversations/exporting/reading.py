@@ -11,7 +11,7 @@ from console.permissions import Permission, Staff
 from console.personal_searches import pseudonym_of
 from console.refs import unseal
 from console.store.paging import RESTARTED
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.contexts import filters_of, list_of, queue_form_of
 from conversations.exporting.rows import ConversationRow, row_of, row_of_entry
 from conversations.forms import bound_lookup
@@ -117,7 +117,7 @@ def _pages_of_list(listed: ConversationList, staff: Staff) -> Iterator[Rows]:
 
 
 def _pages_of_queue(form: QueueForm, staff: Staff) -> Iterator[Rows]:
-    names = {company.company_id: company.name for company in companies_for(staff)}
+    names = names_for(staff)
     place, now = None, clock.now()
     while True:
         page = read_tab(form.chosen_tab, names, staff.username, form.filters(), place=place, size=QUEUE_PIECE)

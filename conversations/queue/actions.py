@@ -1,6 +1,6 @@
 """Actions on the queue as a whole: take the longest waiting, and release everything that a person holds."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -10,7 +10,7 @@ from console.permissions import Permission, Staff
 from console.staff import accounts
 from console.store.calls import parallel
 from console.trail.recording import Actor
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.handoff import HandOffAction, LostRace, ReleaseReport, intent_for, perform, release_all
 from conversations.handoff.stored import held_in
 from conversations.models import Conversation
@@ -100,7 +100,7 @@ COMPANIES_OF_PAGE = 500
 
 def release_mine(staff: Staff) -> ReleaseReport:
     """Release everything that a person holds in their scope, within the read budget of a page."""
-    companies = [company.company_id for company in companies_for(staff)]
+    companies = list(names_for(staff))
     asked = companies[:COMPANIES_OF_PAGE]
     report = _release(staff.username, Actor.of(staff), asked, READS_PER_COMPANY)
     return replace(report, unread=report.unread + len(companies) - len(asked))
@@ -114,13 +114,12 @@ def release_everything_of(username: str, actor: Actor) -> None:
     """
     staff = Staff.of(accounts.get(username))
     anywhere = replace(staff, scope=replace(staff.scope, everything=True))
-    companies = [company.company_id for company in companies_for(anywhere)]
-    report = _release(username, actor, companies, THOROUGH_READS)
+    report = _release(username, actor, names_for(anywhere), THOROUGH_READS)
     if report.failed or report.unread:
         raise StoreUnavailable("Some of what the account holds could not be released.")
 
 
-def _release(username: str, actor: Actor, companies: Sequence[str], reads_per_company: int) -> ReleaseReport:
+def _release(username: str, actor: Actor, companies: Iterable[str], reads_per_company: int) -> ReleaseReport:
     """Release what a person holds in these companies, batch by batch. Raises the store's errors of the reads."""
     released: list[tuple[str, str]] = []
     failed: list[tuple[str, str]] = []

@@ -12,7 +12,7 @@ from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.exports import ExportForm
 from console.permissions import Permission
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.exporting.reading import ListToExport, list_to_export
 from conversations.exporting.rows import COLUMNS
 from conversations.exporting.service import export as export_list
@@ -37,11 +37,10 @@ def export(request: StaffRequest) -> HttpResponseBase:
 
 
 def _page(request: StaffRequest, listed: ListToExport, asked: ExportForm, urls: dict[str, str]) -> HttpResponse:
-    names = {each.company_id: each.name for each in companies_for(request.staff)}
     context: dict[str, Any] = urls | {
         "form": asked,
         "what": listed.what,
-        "filters": describe(listed.filters, names),
+        "filters": describe(listed.filters, names_for(request.staff)),
         "limit": f"{settings.CONVERSATION_EXPORT_LIMIT:,}",
         "columns": [name.replace("_", " ") for name in COLUMNS],
         "crumbs": [{"label": "Conversations", "url": reverse("conversations")}, {"label": "Export"}],

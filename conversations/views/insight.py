@@ -22,7 +22,7 @@ from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
 from console.store.presence import table_ready
-from conversations.companies import companies_for, projects_of
+from conversations.companies import names_for, projects_of
 from conversations.insight.behind import ROWS, NumberSource, read_drill_down
 from conversations.insight.budgets import month_costs
 from conversations.insight.facts import FactKind
@@ -167,7 +167,7 @@ def _owners(staff: Staff, owned_by: OwnedBy) -> dict[str, str]:
         if not staff.scope.everything:
             raise NotFound
         return {"": ALL_OF[owned_by]}
-    return {each.company_id: each.name for each in companies_for(staff)}
+    return names_for(staff)
 
 
 def _build_report(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:

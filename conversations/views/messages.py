@@ -15,7 +15,7 @@ from console.answers import FAILURES, post_only_form
 from console.errors import Invalid, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.trees import tree_of
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.facts import redact_and_mask
 from conversations.handoff.stored import has_inbound_source
 from conversations.queue import counting
@@ -32,7 +32,7 @@ GONE = "Somebody else has already dealt with this message."
 @require_safe
 def to_approve(request: StaffRequest) -> HttpResponse:
     """List the first messages that a rule holds for approval in the companies in scope, oldest first."""
-    names = {company.company_id: company.name for company in companies_for(request.staff)}
+    names = names_for(request.staff)
     asked, left_out = split_for_parallel_reads(names)
     try:
         found = approvals.waiting(asked)

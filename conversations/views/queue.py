@@ -26,7 +26,7 @@ from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id
 from conversations import presence
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.insight.budgets import reached_budgets
 from conversations.notices import notices_for
 from conversations.presence import unread_of
@@ -50,7 +50,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     For htmx and polls, only the list. A poll whose ETag matches gets 304.
     """
     staff = request.staff
-    names = {company.company_id: company.name for company in companies_for(staff)}
+    names = names_for(staff)
     form = QueueForm(request.GET)
     filters = form.filters()
     binding = ("queue", form.chosen_tab, repr(filters), staff.username)
@@ -144,7 +144,7 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
     GET `reading`: the conversation that the page shows (`presence.token_for`); `writing`: the person is typing a reply.
     """
     username, token = request.staff.username, request.GET.get("reading", "")
-    companies = [company.company_id for company in companies_for(request.staff)]
+    companies = names_for(request.staff)
     count, awaited = counting.waiting(companies), counting.awaited(companies, username)
     notices = [{"id": each.id, "words": each.words, "url": each.url} for each in notices_for(username)]
     here = presence.report_presence(token, request.staff, writes="writing" in request.GET) if token else []
@@ -165,7 +165,7 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
 @require_safe
 def waiting_times(request: StaffRequest) -> HttpResponse:
     """Show how long people currently wait in each company and project in scope."""
-    names = {company.company_id: company.name for company in companies_for(request.staff)}
+    names = names_for(request.staff)
     form = QueueForm(request.GET)
     found = counting.waits_of(names)
     context = {

@@ -9,7 +9,7 @@ from console.answers import post_only_form
 from console.errors import BadReference
 from console.permissions import Permission
 from console.refs import unseal
-from conversations.companies import companies_for
+from conversations.companies import names_for
 from conversations.handoff.outcomes import describe_routing_left
 from conversations.queue.actions import release_mine as release_held
 from conversations.queue.actions import take_longest
@@ -26,8 +26,7 @@ def take(request: StaffRequest) -> HttpResponse:
     if username != request.staff.username:
         raise BadReference
     form = QueueForm(request.POST)
-    companies = [company.company_id for company in companies_for(request.staff)]
-    taken = take_longest(companies, form.filters(), action_id, request.staff)
+    taken = take_longest(names_for(request.staff), form.filters(), action_id, request.staff)
     if taken is None:
         messages.info(request, "Nobody is waiting any more. Colleagues took the last ones.")
         return redirect(form.url_of(WAITING))

@@ -1,4 +1,4 @@
-"""Responses to failed forms, and to a GET of an address that only takes forms."""
+"""What a posted form carries; responses to failed forms, and to a GET of an address that only takes forms."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +10,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from console.errors import Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
+from console.errors import BadReference, Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
 
 FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
 View = Callable[..., HttpResponse]
+
+
+def posted_version(request: HttpRequest) -> int:
+    """Return the stored version that the form was made from. Raises `BadReference` if the form carries none."""
+    try:
+        return int(request.POST.get("version", ""))
+    except ValueError as error:
+        raise BadReference from error
+
+
+def posted_text(request: HttpRequest, name: str) -> str:
+    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
+    return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
 @contextmanager

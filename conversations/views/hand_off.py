@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import post_only_form
+from console.answers import post_only_form, posted_text
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.redaction import mask_identifier
@@ -52,7 +52,7 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     intent = unseal_intent(request.POST.get("intent", ""), request.staff)
     if unseal("conversation", ref, 2) != (intent.primary_channel, intent.conversation_id):
         raise NotFound
-    reason, note = _text_field(request, "reason"), _text_field(request, "note")
+    reason, note = posted_text(request, "reason"), posted_text(request, "note")
     try:
         if intent.action is HandOffAction.LEAVE_TO_AI:
             outcome = leave_to_ai(intent, request.staff)
@@ -87,11 +87,6 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     return redirect(to_list or _back(request, ref))
 
 
-def _text_field(request: StaffRequest, name: str) -> str:
-    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
-    return request.POST.get(name, "").replace("\r\n", "\n").strip()
-
-
 def _back(request: StaffRequest, reference: str) -> str:
     return conversation_url(reference, request.POST.get("in", ""))
 
@@ -105,8 +100,8 @@ def _render_again(request: StaffRequest, reference: str, template: str, status: 
         "summary": summary_of(item, request.staff),
         "error": error,
         "panel": panel_for(item, state, request.staff, clock.now()),
-        "typed_note": _text_field(request, "note"),
-        "typed_reason": _text_field(request, "reason"),
+        "typed_note": posted_text(request, "note"),
+        "typed_reason": posted_text(request, "reason"),
         "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, reference),
     }

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, refresh_version_on_conflict
+from console.answers import FAILURES, answer, describe_error, posted_version, refresh_version_on_conflict
 from console.context import read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
@@ -160,7 +160,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
     back = _with_company("notifications", seen.company_id) if deletes else _url("destination", seen)
 
     def act() -> str:
-        as_seen = replace(seen, version=_version(request))
+        as_seen = replace(seen, version=posted_version(request))
         with refresh_version_on_conflict(context, lambda: seen.version):
             if deletes:
                 destinations.delete(as_seen, staff)
@@ -214,7 +214,7 @@ def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> s
             context["secret"] = destinations.show_secret(seen, staff)
             return ""
         case "renew":
-            destinations.renew_secret(replace(seen, version=_version(request)), staff)
+            destinations.renew_secret(replace(seen, version=posted_version(request)), staff)
             return "The new secret is in use. For 24 hours, notifications are signed with the previous one too."
         case "again":
             deliveries.send_again(seen, staff, request.POST.get("delivery") or "-")
@@ -253,13 +253,6 @@ def _load(request: StaffRequest, ref: str) -> Destination:
     if found is None:
         raise NotFound(_GONE)
     return found
-
-
-def _version(request: StaffRequest) -> int:
-    try:
-        return int(request.POST.get("version", ""))
-    except ValueError as error:
-        raise BadReference from error
 
 
 def _url(route: str, seen: Destination) -> str:

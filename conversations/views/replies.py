@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import answer, post_only_form
+from console.answers import answer, post_only_form, posted_text
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.refs import unseal
@@ -52,7 +52,7 @@ def reply(request: StaffRequest, ref: str) -> HttpResponse:
     form = unseal_form(request.POST.get("reply", ""), request.staff)
     if unseal("conversation", ref, 2) != (form.primary_channel, form.conversation_id):
         raise NotFound
-    text, values = _text_field(request, "text"), _blanks(request)
+    text, values = posted_text(request, "text"), _blanks(request)
     try:
         if "use_template" in request.POST:
             return _template(request, ref, form, values)
@@ -125,7 +125,7 @@ def load_template(request: StaffRequest, ref: str) -> HttpResponse:
 @post_only_form("conversation", "ref")
 def note(request: StaffRequest, ref: str) -> HttpResponse:
     """Save the holder's note for the next person."""
-    save_note(*_key(ref), request.staff, _text_field(request, "note"))
+    save_note(*_key(ref), request.staff, posted_text(request, "note"))
     messages.success(request, "Your note is saved.")
     return redirect(_back(request, ref))
 
@@ -194,13 +194,8 @@ def _is_same_form(request: StaffRequest, error: ConsoleError | None) -> bool:
     return isinstance(error, StoreUnavailable | Throttled) and "text" in request.POST
 
 
-def _text_field(request: StaffRequest, name: str) -> str:
-    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
-    return request.POST.get(name, "").replace("\r\n", "\n").strip()
-
-
 def _blanks(request: StaffRequest) -> dict[str, str]:
-    return {name.removeprefix(BLANK): _text_field(request, name) for name in request.POST if name.startswith(BLANK)}
+    return {name.removeprefix(BLANK): posted_text(request, name) for name in request.POST if name.startswith(BLANK)}
 
 
 def _key(ref: str) -> tuple[str, str]:

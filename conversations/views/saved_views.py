@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import posted_version
 from console.context import read_only_reason
-from console.errors import BadReference, ConsoleError, NotFound
+from console.errors import ConsoleError, NotFound
 from console.permissions import Permission, Staff
 from console.trees import isolated
 from conversations.companies import names_for
@@ -218,19 +219,12 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
     def act() -> str:
         if "delete" in request.POST:
-            service.delete(view, _seen(request), staff)
+            service.delete(view, posted_version(request), staff)
             return "The view is deleted."
-        service.rename(view, form.cleaned_data["name"], _seen(request), staff)
+        service.rename(view, form.cleaned_data["name"], posted_version(request), staff)
         return "The view is renamed."
 
     return process_form(request, FormPage("saved_views/change.html", form, _ABOUT, back, context), act)
-
-
-def _seen(request: StaffRequest) -> int:
-    try:
-        return int(request.POST.get("version", ""))
-    except ValueError as error:
-        raise BadReference from error
 
 
 def _crumbs(here: str) -> list[dict[str, str]]:

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import refresh_version_on_conflict
+from console.answers import posted_version, refresh_version_on_conflict
 from console.context import read_only_reason
-from console.errors import BadReference, Invalid, NotFound
+from console.errors import Invalid, NotFound
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of
 from conversations import groups
@@ -227,10 +227,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
     }
 
     def act() -> str:
-        try:
-            version = int(request.POST.get("version", ""))
-        except ValueError as error:
-            raise BadReference from error
+        version = posted_version(request)
         with refresh_version_on_conflict(context, lambda: levels.load(company_id, project_id, staff)[0].version):
             levels.save(company_id, project_id, form.values(), version, staff)
         return "Saved. The queue uses the new levels right away. Alerts use them when a conversation changes."
@@ -256,11 +253,7 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
     }
 
     def act() -> str:
-        try:
-            version = int(request.POST.get("version", ""))
-        except ValueError as error:
-            raise BadReference from error
-        amount = form.cleaned_data["amount"]
+        version, amount = posted_version(request), form.cleaned_data["amount"]
         with refresh_version_on_conflict(context, lambda: budgets.load(company_id, staff).version):
             budgets.save(company_id, amount, version, staff)
         return "The company has no budget now." if amount is None else "Saved."

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.text import get_text_list
+
 from console import clock
 from console.errors import BadReference, ConsoleError
 from console.permissions import Staff
@@ -71,20 +73,17 @@ def report_presence(token: str, staff: Staff, *, writes: bool) -> list[Present]:
 
 def describe_presence(present: list[Present]) -> str:
     """Say who is present: `Tom Becker is answering. Ann Lee and Mo Diaz are reading this too.`"""
-    answering = _listed([each.name for each in present if each.writes])
-    reading = _listed([each.name for each in present if not each.writes])
-    sentences = [f"{names} {verb} answering." for names, verb in [answering] if names]
-    sentences += [f"{names} {verb} reading this too." for names, verb in [reading] if names]
-    return " ".join(sentences)
+    answering = _sentence([each.name for each in present if each.writes], "answering")
+    reading = _sentence([each.name for each in present if not each.writes], "reading this too")
+    return f"{answering} {reading}".strip()
 
 
-def _listed(names: list[str]) -> tuple[str, str]:
-    """Join names for a sentence, and return them with the verb that follows."""
+def _sentence(names: list[str], doing: str) -> str:
+    """Say who is doing something; "" for nobody."""
     shown = [isolated(name) for name in names[:NAMED]]
     if len(names) > NAMED:
         shown.append(f"{len(names) - NAMED} more")
-    verb = "is" if len(shown) == 1 else "are"
-    return (shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}") if shown else "", verb
+    return f"{get_text_list(shown, 'and')} {'is' if len(shown) == 1 else 'are'} {doing}." if shown else ""
 
 
 def _note(partition: str, staff: Staff, now: datetime, *, writes: bool) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import get_text_list
 
 from console.forms import PLAIN_TEXT, FilterForm
 from conversations.companies import Company
@@ -42,9 +43,7 @@ class SavedReplyForm(forms.Form):
         """Refuse unknown placeholders, which would go to a customer as typed."""
         text: str = self.cleaned_data["text"]
         if unknown := unknown_in(text):
-            raise forms.ValidationError(
-                f"{unknown} is not a placeholder. Use {', '.join(_NAMED[:-1])} or {_NAMED[-1]}."
-            )
+            raise forms.ValidationError(f"{unknown} is not a placeholder. Use {get_text_list(_NAMED, 'or')}.")
         return text
 
 

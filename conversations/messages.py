@@ -197,15 +197,15 @@ class StoredMessages:
         return first
 
     def unanswered(self) -> Iterator[dict[str, Any]]:
-        """Yield the customer's entries from `first_unanswered` on, oldest first, as plain Python."""
-        first = self.first_unanswered
-        for number in range(first, len(self) + 1) if first else ():
-            if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
-                yield entry
+        """Return the customer's entries from `first_unanswered` on, oldest first, as plain Python."""
+        return self._by_customer_from(self.first_unanswered or len(self) + 1)
 
     def by_customer(self) -> Iterator[dict[str, Any]]:
-        """Yield the customer's entries among the last `_LOOKED_BACK`, oldest first, as plain Python."""
-        for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
+        """Return the customer's entries among the last `_LOOKED_BACK`, oldest first, as plain Python."""
+        return self._by_customer_from(max(0, len(self) - _LOOKED_BACK) + 1)
+
+    def _by_customer_from(self, first: int) -> Iterator[dict[str, Any]]:
+        for number in range(first, len(self) + 1):
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
 

@@ -381,10 +381,14 @@ def _notice(read: PageRead[Conversation], *, newest: bool) -> str:
         parts.append(RESTARTED)
     if read.thin:
         which = ("newest" if newest else "first") if read.from_start else "next"
-        found = len(read.items)
-        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
-        parts.append(f"Searched the {which} {read.looked_at} conversations: {words}. There are more to search.")
+        parts.append(say_searched(f"{which} {read.looked_at} conversations", len(read.items)))
     return " ".join(parts)
+
+
+def say_searched(what: str, found: int) -> str:
+    """Say how many of the rows that were searched match, when there are more to search."""
+    words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
+    return f"Searched the {what}: {words}. There are more to search."
 
 
 def _utc(moment: datetime) -> datetime:

@@ -30,6 +30,7 @@ from conversations.companies import names_for
 from conversations.insight.budgets import reached_budgets
 from conversations.notices import notices_for
 from conversations.presence import unread_of
+from conversations.queries import say_searched
 from conversations.queue import counting
 from conversations.queue.form import TAB_LABELS, QueueForm
 from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
@@ -222,9 +223,7 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> PageNotice | None:
             "people waiting there may not be listed."
         )
     if page.thin:
-        found = len(page.entries)
-        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
-        parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
+        parts.append(say_searched(f"{page.looked_at} who have waited longest", len(page.entries)))
     if page.left_out:
         parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
     return PageNotice(" ".join(parts)) if parts else None

@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from console import clock
 from console.errors import ConsoleError
+from console.startup import ConsoleCommand
 from console.store.presence import table_ready
 from console.telemetry import instrumentation
 from console.telemetry.starting import working
@@ -205,7 +206,7 @@ def run_scheduled(work: str, seconds: float) -> dict[str, int]:
         ended = threading.Event()
         _scheduled[work] = ended, SCHEDULED[work](wait=ended.wait)
     ended, parts = _scheduled[work]
-    before = _counted(parts)
+    before = counts_of(parts)
     ended.clear()
     timer = threading.Timer(seconds, ended.set)
     timer.start()
@@ -217,10 +218,11 @@ def run_scheduled(work: str, seconds: float) -> dict[str, int]:
         timer.cancel()
     if failing := [name for name, part in parts.items() if part.is_failing]:
         raise WorkFailed(", ".join(failing))
-    return dict(_counted(parts) - before)
+    return dict(counts_of(parts) - before)
 
 
-def _counted(parts: Mapping[str, Part]) -> Counter[str]:
+def counts_of(parts: Mapping[str, Part]) -> Counter[str]:
+    """Return the sum of what the parts have done."""
     return sum((part.counts for part in parts.values()), Counter())
 
 
@@ -320,13 +322,47 @@ def _listen(reader: int, ended: threading.Event) -> None:
 
 
 @contextmanager
+def command_errors() -> Iterator[None]:
+    """Translate a `ConsoleError` into a `CommandError`: one line, exit status 1."""
+    try:
+        yield
+    except ConsoleError as error:
+        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+
+
+@contextmanager
 def running(name: str, *, once: bool = False) -> Iterator[threading.Event]:
     """Yield an event that signals set, for a command that works until it is stopped, or `once`.
 
-    Its log lines and metrics carry `name`. Translate a `ConsoleError` into a `CommandError`: one line, exit status 1.
+    Its log lines and metrics carry `name`. Raises as `command_errors` does.
     """
-    try:
-        with working(name, once=once), until_signal() as ended:
-            yield ended
-    except ConsoleError as error:
-        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+    with command_errors(), working(name, once=once), until_signal() as ended:
+        yield ended
+
+
+class PartCommand(ConsoleCommand):
+    """A command that runs one part of the work until a signal, or with `--once`, and prints what was done.
+
+    `origin` names the part in log lines and metrics, `label` in the output. `once_help` says when `--once` ends.
+    """
+
+    part: type[Timers | Notifier | Sender]
+    origin: str
+    label: str
+    once_help = "stop when nothing is due any more"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare `--once`, for a scheduler that runs the command every minute."""
+        parser.add_argument("--once", action="store_true", help=self.once_help)
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Run until a signal, or once, and print what was done."""
+        with running(self.origin, once=options["once"]) as ended:
+            part = self.part(wait=ended.wait)
+            part.run(once=options["once"])
+        self.stdout.write(f"{self.label}: {describe_counts(part.counts)}.")
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Describe what was done, by kind: `1 failed, 412 repaired`; "nothing" if all counts are 0."""
+    return ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if count) or "nothing"

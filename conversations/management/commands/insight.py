@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
@@ -17,7 +16,7 @@ from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import rebuild_conversations, roll_all
 from conversations.insight.walking import WALKED, absent_tables, walk_all
-from conversations.work import insight_worker, run_all, until_signal, walkers
+from conversations.work import command_errors, insight_worker, run_all, until_signal, walkers
 
 _NAMES = {
     FactKind.THREADS: "Threads",
@@ -48,7 +47,7 @@ class Command(ConsoleCommand):
             self._run(options)
 
     def _run(self, options: dict[str, Any]) -> None:
-        try:
+        with command_errors():
             if absent := sorted(missing_tables(NEEDED)):
                 raise CommandError(f"Missing in this environment: {', '.join(absent)}. Nothing can be counted.")
             failed = self._rebuild() if options["rebuild"] else 0
@@ -60,8 +59,6 @@ class Command(ConsoleCommand):
                     options = {"wait": ended.wait, "say": self.stdout.write}
                     parts = {"insight": insight_worker(**options), **walkers(**options)}
                     run_all({name: part.run for name, part in parts.items()}, ended)
-        except ConsoleError as error:
-            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
         if failed:
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 

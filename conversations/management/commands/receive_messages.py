@@ -1,6 +1,5 @@
 """`manage.py receive_messages`: receive the messages that the platform routes to people."""
 
-from collections import Counter
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -8,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from console.startup import ConsoleCommand
 from conversations.handoff.stored import has_inbound_source
 from conversations.indexer.handling import WorkOutcome
-from conversations.work import inbound_parts, run_all, running
+from conversations.work import counts_of, describe_counts, inbound_parts, run_all, running
 
 
 class Command(ConsoleCommand):
@@ -36,9 +35,6 @@ class Command(ConsoleCommand):
                     part.run(once=True)
             else:
                 run_all({name: part.run for name, part in parts.items()}, ended)
-        counts: Counter[str] = sum((part.counts for part in parts.values()), Counter())
-        done = (
-            ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if what != WorkOutcome.READ)
-            or "nothing"
-        )
-        self.stdout.write(f"Messages: {done}.")
+        counts = counts_of(parts)
+        del counts[WorkOutcome.READ]
+        self.stdout.write(f"Messages: {describe_counts(counts)}.")

@@ -10,12 +10,11 @@ from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console import clock
-from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
 from conversations.reading import short_id
-from conversations.work import note_reconciled
+from conversations.work import command_errors, note_reconciled
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -54,10 +53,8 @@ class Command(ConsoleCommand):
     @working("reconcile", once=True)
     def handle(self, *args: Any, **options: Any) -> None:
         """Print a line per action, then a summary. Raises `CommandError` if a trail could not be settled."""
-        try:
+        with command_errors():
             trails = set(options["conversation"]) or self._find()
-        except ConsoleError as error:
-            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
         steps = reconcile(sorted(trails), older_than=options["older_than"], dry_run=options["dry_run"])
         counts: Counter[str] = Counter()
         for step in tqdm(steps, total=len(trails), unit=" trails", desc="settling", disable=None, leave=False):
@@ -94,9 +91,5 @@ def _line(settled: Settled) -> str:
     about = f"{settled.action_type} {settled.action_id[:8]} of conversation {short_id(settled.conversation_id)} {when}"
     outcome = settled.result or "open"
     return f"{outcome.split(':')[0]:<11} {about}" + "".join(
-        f"; {part}" for part in (_why(outcome), settled.note) if part
+        f"; {part}" for part in (outcome.partition(": ")[2], settled.note) if part
     )
-
-
-def _why(outcome: str) -> str:
-    return outcome.partition(": ")[2]

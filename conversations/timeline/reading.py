@@ -26,7 +26,6 @@ from conversations.timeline.lines import Line, LineKind
 from conversations.timeline.sources import Item, MessageAt
 from conversations.transcript import events_of_item
 
-PAGE_SIZE = 50
 # How many records shown with an entry are remembered, so that older entries do not show them again.
 REMEMBERED = 100
 _MARK_LENGTH = 14
@@ -112,7 +111,7 @@ class _TimelineReader:
         found = self._at_once(record_opened)
         raw = bool(found.get("opened")) and self.staff.can(Permission.TRANSCRIPT_RAW)
         merged_from, named = self._sources(found)
-        page = merge(merged_from, PAGE_SIZE)
+        page = merge(merged_from, sources.PAGE_SIZE)
         placed, marks = self._lines(page, raw=raw, named=named)
         if page.after is not None and not placed:
             self.notices["No lines of these kinds so far. Continue on the next page."] = None
@@ -151,17 +150,9 @@ class _TimelineReader:
         }
 
     def _entries_of(self, name: str, *, epochs: bool, hand_off: bool | None) -> Stream[Item]:
-        company = self.item.company_id or ""
+        start, trail, company = self._start(name), self.item.conversation_id, self.item.company_id or ""
         try:
-            return sources.entries(
-                name,
-                self._start(name),
-                self.item.conversation_id,
-                company,
-                epochs=epochs,
-                hand_off=hand_off,
-                size=PAGE_SIZE,
-            )
+            return sources.entries(name, start, trail, company, epochs=epochs, hand_off=hand_off)
         except TableMissing:
             self.notices[NO_TRAIL] = None
             return Stream(name)
@@ -180,9 +171,7 @@ class _TimelineReader:
     def _records(self, name: str, *, epochs: bool) -> Stream[Item] | None:
         start = self._start(name)
         try:
-            return sources.records(
-                name, start, self.item.conversation_id, self.reference, epochs=epochs, size=PAGE_SIZE
-            )
+            return sources.records(name, start, self.item.conversation_id, self.reference, epochs=epochs)
         except TableMissing:
             self.notices[NO_RECORDS] = None
             return Stream(name)
@@ -197,7 +186,7 @@ class _TimelineReader:
             return Stream("hand-off", start)
         if (entries := found["hand-off"]) is None:
             return Stream("hand-off", start, failed=True)
-        return sources.hand_off_stream(start, events_of_item(entries, self.hand_off, self.staff.username), PAGE_SIZE)
+        return sources.hand_off_stream(start, events_of_item(entries, self.hand_off, self.staff.username))
 
     def _start(self, name: str) -> Any:
         return self.places.get(name, BEGINNING)
@@ -211,19 +200,18 @@ class _TimelineReader:
             if not self.wants_entries:
                 work = self._entries()
                 found |= dict(zip(work, parallel(*work.values()), strict=True))
-        size = PAGE_SIZE
         panel: StatePanel = found.get("state", StatePanel())
         if panel.notice and panel.notice != NOTHING:
             self.notices[panel.notice] = None
         # A finished stream stays in the places, or the page after next would start it again.
         merged: list[Stream[Item] | None] = [
-            sources.moments(self._start("state"), panel.moments, size),
+            sources.moments(self._start("state"), panel.moments),
             self._hand_offs_of_item(found),
         ]
         merged += [found.get(name) for name in _ENTRIES]
         merged += [] if named else by_index
         if LineKind.MESSAGE in self.kinds:
-            merged.append(sources.messages(self._start("messages"), self.stored, size))
+            merged.append(sources.messages(self._start("messages"), self.stored))
         return [stream for stream in merged if stream is not None], named
 
     # --- Lines --------------------------------------------------------------------------------------------------------

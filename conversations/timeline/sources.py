@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 NEWEST = datetime.max.replace(tzinfo=UTC)
 OLDEST = datetime.min.replace(tzinfo=UTC)
+PAGE_SIZE = 50
 # Entries that DynamoDB reads before it filters them by kind.
 FILTERED_LIMIT = 200
 
@@ -35,29 +36,29 @@ class MessageAt:
 Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | HandOffChange
 
 
-def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
+def messages(start: Place, stored: StoredMessages) -> Stream[Item]:
     """Return the stream of messages, by their times alone. A message without a time gets its neighbour's."""
     if start is END:
         return Stream("messages", END)
     moments = [stored.at(number) for number in range(1, len(stored) + 1)]
     items: dict[Dated, Item] = {dated: MessageAt(dated.tie) for dated in with_neighbours(moments)}
-    return stream_of_list("messages", start, items, size)
+    return stream_of_list("messages", start, items)
 
 
-def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Item]:
+def moments(start: Place, found: Iterable[StateMoment]) -> Stream[Item]:
     """Return the stream of the state's dated facts. A fact without a readable time comes first."""
     items: dict[Dated, Item] = {Dated(each.at or NEWEST, tie): each for tie, each in enumerate(found)}
-    return stream_of_list("state", start, items, size)
+    return stream_of_list("state", start, items)
 
 
-def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) -> Stream[Item]:
+def hand_off_stream(start: Place, events: Iterable[HandOffChange]) -> Stream[Item]:
     """Return the stream of hand-offs that only the conversation shows."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
-    return stream_of_list("hand-off", start, items, size)
+    return stream_of_list("hand-off", start, items)
 
 
 def entries(
-    name: str, start: Place, trail: str, company_id: str, *, epochs: bool, hand_off: bool | None, size: int
+    name: str, start: Place, trail: str, company_id: str, *, epochs: bool, hand_off: bool | None
 ) -> Stream[Item]:
     """Return the stream of trail entries with timestamps, or of services that write epochs. Raises the store's errors.
 
@@ -65,7 +66,7 @@ def entries(
     """
     if start is END:
         return Stream(name, END)
-    limit = size if hand_off is None else FILTERED_LIMIT
+    limit = PAGE_SIZE if hand_off is None else FILTERED_LIMIT
     found, end = read_entries(trail, epochs=epochs, after=_text(start), limit=limit, hand_off=hand_off)
     now = clock.now()
     candidates: list[Candidate[Item]] = [
@@ -81,16 +82,14 @@ def entries(
     return Stream(name, start, Chunk(candidates, end))
 
 
-def records(
-    name: str, start: Place, conversation_id: str, reference: str, *, epochs: bool, size: int
-) -> Stream[Item] | None:
+def records(name: str, start: Place, conversation_id: str, reference: str, *, epochs: bool) -> Stream[Item] | None:
     """Return the stream of idempotency records by conversation, None without their index. Raises the store's errors."""
     if start is END:
         return Stream(name, END)
     after = (str(start[0]), str(start[1])) if isinstance(start, list) and len(start) == 2 else None
     if not has_record_index():
         return None
-    found, end = read_records(conversation_id, epochs=epochs, after=after, limit=size)
+    found, end = read_records(conversation_id, epochs=epochs, after=after, limit=PAGE_SIZE)
     now = clock.now()
     candidates: list[Candidate[Item]] = [
         Candidate(
@@ -136,7 +135,7 @@ class Dated:
         return None
 
 
-def stream_of_list(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
+def stream_of_list(name: str, start: Place, items: Mapping[Dated, T], size: int = PAGE_SIZE) -> Stream[T]:
     """Return the stream of items in memory: the next `size` of them from `start` on."""
     if start is END:
         return Stream(name, END)

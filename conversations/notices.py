@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -59,7 +58,7 @@ class Notice:
         if not self.more:
             return conversation_url(self.reference)
         listed = {"tab": "waiting", "group": self.group} if self.group else {"tab": "colleagues"}
-        return f"{reverse('queue')}?{urlencode({'tab': 'mine'} if self.is_mine else listed)}"
+        return reverse("queue", query={"tab": "mine"} if self.is_mine else listed)
 
 
 def post_notice(username: str, notice: Notice) -> None:

@@ -6,9 +6,9 @@ Also the URLs of their pages and lists. A list context is a sealed record of the
 import json
 import re
 import unicodedata
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
 
@@ -269,7 +269,7 @@ def conversation_url(reference: str, list_context: str = "") -> str:
 def url_by_id(conversation_id: str) -> str:
     """Return a URL that leads to the conversation with this id, which is sealed in it. No read."""
     context = {"list": "found", "look": "id", "terms": {"conversation_id": conversation_id}}
-    return f"{reverse('conversation-find')}?{urlencode({'found': seal_list_context(context), 'open': 'one'})}"
+    return reverse("conversation-find", query={"found": seal_list_context(context), "open": "one"})
 
 
 class ListLink(NamedTuple):
@@ -286,18 +286,17 @@ def list_link(context: dict[str, Any] | None) -> ListLink:
     query = {name: str(value) for name, value in filters.items()} if isinstance(filters, dict) else {}
     match given:
         case {"list": "queue", "tab": str() as tab}:
-            return ListLink(_with_query(reverse("queue"), {"tab": tab, **query}), "Queue")
+            return ListLink(reverse("queue", query={"tab": tab, **query}), "Queue")
         case {"list": "company", "company": str() as company}:
-            return ListLink(_with_query(url_of("company", company), query), "The company's conversations")
+            return ListLink(url_of("company", company, query=query), "The company's conversations")
         case {"list": "project", "company": str() as company, "project": str() as project}:
-            return ListLink(_with_query(url_of("project", company, project), query), "The project's conversations")
+            return ListLink(url_of("project", company, project, query=query), "The project's conversations")
         case {"list": "recipient", "reference": str() as reference}:
-            return ListLink(_with_query(reverse("recipient", args=[reference]), query), "The recipient's conversations")
+            return ListLink(reverse("recipient", args=[reference], query=query), "The recipient's conversations")
         case {"list": "replies", "reference": str() as reference}:
             return ListLink(reverse("replies", args=[reference]), "Conversations with this recipient")
         case {"list": "found"}:
-            query = {"found": seal_list_context(given)}
-            return ListLink(_with_query(reverse("conversation-find"), query), "Results")
+            return ListLink(reverse("conversation-find", query={"found": seal_list_context(given)}), "Results")
     return ListLink(reverse("conversations"), "Conversations")
 
 
@@ -305,18 +304,12 @@ def export_url(token: str, staff: Staff) -> str:
     """Return the URL that exports the list of a sealed context; "" for people who may not export."""
     if not staff.can(Permission.CONVERSATION_EXPORT):
         return ""
-    return f"{reverse('conversations-export')}?{urlencode({'in': token})}"
+    return reverse("conversations-export", query={"in": token})
 
 
-def _with_query(url: str, query: dict[str, Any]) -> str:
-    return f"{url}?{urlencode(query)}" if query else url
-
-
-def url_of(name: str, *parts: str) -> str:
+def url_of(name: str, *parts: str, query: dict[str, str] | None = None) -> str:
     """Return the URL of a page named by foreign ids; the start of conversations if no path can hold the id."""
-    if any(part in ("", ".", "..") for part in parts):
-        return reverse("conversations")
-    try:
-        return reverse(name, args=parts)
-    except NoReverseMatch:
-        return reverse("conversations")
+    with suppress(NoReverseMatch):
+        if not any(part in ("", ".", "..") for part in parts):
+            return reverse(name, args=parts, query=query)
+    return reverse("conversations", query=query)

@@ -99,8 +99,7 @@ def address_of(of: FilteredList, filters: Mapping[str, str]) -> str:
         return f"{reverse('queue')}?{urlencode(filters)}"
     query = {name: value for name, value in filters.items() if name not in _PLACES[of]}
     ids = [filters["company"], *([filters["project"]] if "project" in filters else [])]
-    path = url_of("project" if "project" in filters else "company", *ids)
-    return f"{path}?{urlencode(query)}" if query else path
+    return url_of("project" if "project" in filters else "company", *ids, query=query)
 
 
 def describe(filters: Mapping[str, str], names: Mapping[str, str]) -> list[str]:

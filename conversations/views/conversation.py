@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -71,7 +70,8 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
     shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
     list_context = known_list_context(request.GET.get("in", ""))
-    context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
+    kept = {"in": list_context} if list_context else {}
+    context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, kept)}
     if template != EARLIER:
         context["totals"] = _totals_of(opened)
     if as_fragment:
@@ -93,7 +93,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
-        "updates_url": _with_list(reverse("conversation-updates", args=[ref]), list_context),
+        "updates_url": reverse("conversation-updates", args=[ref], query=kept),
         "since": since_of(opened.item, opened.hand_off, opened.replies_known),
         "box": _box_of(request, opened),
         "presence": _presence_of(opened, request.staff),
@@ -203,23 +203,17 @@ def message_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 
 
-def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:
-    """Return the URLs of earlier and later messages; they keep the list that the person came from."""
-    kept = {"in": list_context} if list_context else {}
-    url = reverse("conversation", args=[ref])
-    earlier = f"{url}?{urlencode({'before': shown.first_number, **kept})}" if shown.earlier else ""
+def _window_links(ref: str, shown: Transcript, kept: dict[str, str]) -> dict[str, Any]:
+    """Return the URLs of earlier and later messages. `kept`: the parameter of the list that the person came from."""
+    address = partial(reverse, "conversation", args=[ref])
     following = min(shown.total, shown.last_number + WINDOW) + 1
     return {
-        "earlier_url": earlier,
+        "earlier_url": address(query={"before": shown.first_number, **kept}) if shown.earlier else "",
         "earlier_text": earlier_text(shown.earlier),
-        "page_url": url,
-        "later_url": f"{url}?{urlencode({'before': following, **kept})}" if shown.later else "",
-        "latest_url": _with_list(url, list_context),
+        "page_url": address(),
+        "later_url": address(query={"before": following, **kept}) if shown.later else "",
+        "latest_url": address(query=kept),
     }
-
-
-def _with_list(url: str, list_context: str) -> str:
-    return f"{url}?{urlencode({'in': list_context})}" if list_context else url
 
 
 def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -260,7 +259,7 @@ def _url(route: str, seen: Destination) -> str:
 
 
 def _with_company(route: str, company_id: str) -> str:
-    return reverse(route) + (f"?{urlencode({'company': company_id})}" if company_id else "")
+    return reverse(route, query={"company": company_id} if company_id else None)
 
 
 def _company(request: StaffRequest, company_id: str) -> str:

@@ -1,7 +1,6 @@
 """`/saved-replies/`: list and edit the saved replies that a person may use; pick one in a conversation."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -200,11 +199,11 @@ def _id_of(tab: OwnerKind, company_id: str, staff: Staff) -> str:
 
 
 def _list_url(owner: Owner) -> str:
-    return f"{reverse('saved-replies')}?{urlencode(_query_of(owner))}"
+    return reverse("saved-replies", query=_query_of(owner))
 
 
 def _new_url(owner: Owner) -> str:
-    return f"{reverse('saved-reply-new')}?{urlencode(_query_of(owner))}"
+    return reverse("saved-reply-new", query=_query_of(owner))
 
 
 def _query_of(owner: Owner) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -96,7 +95,7 @@ def menu_of(
         "views": rows,
         "at_hand": _at_hand(rows),
         "form": SaveViewForm(None, _others(kept, names, staff)) if can_save else None,
-        "save_url": f"{reverse('saved-view-new')}?{urlencode({'list': of.value} | here)}" if can_save else "",
+        "save_url": reverse("saved-view-new", query={"list": of.value} | here) if can_save else "",
     }
 
 

@@ -3,7 +3,6 @@
 from datetime import time
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
 from zoneinfo import available_timezones
 
 from django import forms
@@ -195,7 +194,7 @@ def team(request: StaffRequest) -> HttpResponse:
             "levels_url": url_or_empty("service-levels", each.company.company_id),
             "groups_url": url_or_empty("agent-groups", each.company.company_id),
             "budget_url": url_or_empty("budget", each.company.company_id),
-            "notifications_url": f"{reverse('notifications')}?{urlencode({'company': each.company.company_id})}",
+            "notifications_url": reverse("notifications", query={"company": each.company.company_id}),
         }
         for each in found.companies
     ]
@@ -249,7 +248,7 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
         "version": request.POST.get("version", stored.version),
         "can_write": not read_only_reason(),
         "crumbs": _crumbs(company.name, "Budget"),
-        "cost_url": f"{reverse('insight-report', args=['cost'])}?{urlencode({'company': company_id})}",
+        "cost_url": reverse("insight-report", args=["cost"], query={"company": company_id}),
     }
 
     def act() -> str:

@@ -1,7 +1,6 @@
 """`/insight/summary/…/`: the summary of a company's week, on screen and for print."""
 
 from dataclasses import replace
-from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -29,20 +28,20 @@ def summary(request: StaffRequest, company_id: str) -> HttpResponse:
     now = IsoWeek.of(clock.now().date())
     week = _week(request.GET.get("week", ""), now)
     days = {"period": "days", "since": str(week.period.first), "until": str(week.period.last), "compare": "on"}
-    filters = urlencode({"company": company_id, **days})
+    filters = {"company": company_id, **days}
     context = {
         "company": company,
         "week": week,
         "is_over": week != now,
         "before_url": f"{request.path}?week={week.before}",
         "after_url": f"{request.path}?week={week.after}" if week != now else "",
-        "overview_url": f"{reverse('insight')}?{filters}",
+        "overview_url": reverse("insight", query=filters),
     }
     if not table_ready("INSIGHT"):
         return render(request, "insight/summary.html", context | {"is_absent": True})
     found = read_summary(company, week)
     sections = [
-        (each, PAGES[each.slug].title, f"{reverse('insight-report', args=[each.slug])}?{filters}")
+        (each, PAGES[each.slug].title, reverse("insight-report", args=[each.slug], query=filters))
         for each in found.sections
     ]
     # The report links its bars; links are no use on a page for print.

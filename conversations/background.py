@@ -100,7 +100,8 @@ def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
         found = queues.depth(settings.HANDOFF_QUEUE_URL)
         words += f". {_waiting(found)}"
         if found.waiting and "waited" in noted:
-            words += f" The last one received had waited {_span(noted['waited'])}."
+            waited = timedelta(seconds=float(noted["waited"]))
+            words += f" The last one received had waited {clock.format_span(waited)}."
     except ConsoleError:
         words += ". The queue could not be asked how many messages wait."
     return WorkState("Hand-off queue", "the receiver of the hand-off queue", runs, words)
@@ -204,7 +205,3 @@ def _oldest_due(kind: str, now: datetime) -> datetime | None:
 def _channels_not_configured() -> list[str]:
     absent = [f"{each.upper()}_QUEUE_URL" for each in CHANNELS if not settings.CHANNEL_QUEUE_URLS.get(each)]
     return [f"the queues that send ({', '.join(absent)})"] if absent else []
-
-
-def _span(seconds: Any) -> str:
-    return clock.format_span(timedelta(seconds=float(seconds)))

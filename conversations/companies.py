@@ -163,6 +163,12 @@ def company_named(company_id: str) -> Company | None:
     return Company(company_id, text_of(found.name, 120) or company_id)
 
 
+def name_or_id(company_id: str) -> str:
+    """Return the name of a company of the registry, or else its id; "" for "". At most one GetItem."""
+    found = company_named(company_id) if company_id else None
+    return found.name if found else company_id
+
+
 def projects_of(company_id: str) -> Projects:
     """List a company's projects with one Query of one item each, skipping along the company/project index.
 

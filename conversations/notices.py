@@ -18,7 +18,7 @@ from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of
 from console.trees import isolated
-from conversations.companies import NAMES_CACHED_SECONDS, company_named
+from conversations.companies import NAMES_CACHED_SECONDS, name_or_id
 from conversations.reading import conversation_url
 
 KEPT = timedelta(days=3)
@@ -30,6 +30,7 @@ TOGETHER = timedelta(minutes=2)
 _LONGEST = 400
 # In the words of joined notices, the first is replaced by the second.
 _ONE, _SEVERAL = "this conversation", "{count} conversations"
+_company_name = cached_for(NAMES_CACHED_SECONDS)(name_or_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +157,4 @@ def _notice_of(item: dict[str, Any]) -> Notice:
         str(item.get(name) or "") for name in ("words", "reference", "company", "by", "to", "group")
     )
     at = clock.parse_instant(item.get("at"))
-    return Notice(str(item["sk"]), words, reference, _company(company), at, by, to, group)
-
-
-@cached_for(NAMES_CACHED_SECONDS)
-def _company(company_id: str) -> str:
-    found = company_named(company_id) if company_id else None
-    return found.name if found else company_id
+    return Notice(str(item["sk"]), words, reference, _company_name(company), at, by, to, group)

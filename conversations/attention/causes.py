@@ -87,7 +87,7 @@ def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
 
 def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
     """Return each present or future cause, the gravest first: cause, since when, and from when it counts."""
-    status, changed = _plain_text(stored, STATUS), _changed_at(stored)
+    status, changed = text_in(stored, STATUS), _changed_at(stored)
     left, to_ai = instant_in(stored, LEFT_AT), instant_in(stored, TO_AI_AT)
     found: list[tuple[Cause, datetime, datetime]] = []
     if changed is not None and (left is None or changed > left):
@@ -116,13 +116,7 @@ def _unanswered_since(stored: Raw, status: str) -> datetime | None:
 
 def _changed_at(stored: Raw) -> datetime | None:
     """Return when the platform last wrote an item."""
-    found = (instant_in(stored, name) for name in ("updated_at", "created_at"))
-    return next((each for each in found if each is not None), None)
-
-
-def _plain_text(stored: Raw, name: str) -> str:
-    value = plain(stored[name]) if name in stored else None
-    return value if isinstance(value, str) else ""
+    return instant_in(stored, "updated_at") or instant_in(stored, "created_at")
 
 
 def instant_in(stored: Raw, name: str) -> datetime | None:

@@ -19,7 +19,7 @@ from console.permissions import Permission
 from console.refs import seal, unseal
 from console.store.calls import parallel
 from console.trail.recording import new_action_id
-from conversations.companies import company_named
+from conversations.companies import company_named, name_or_id
 from conversations.notifications import addresses, deliveries, destinations
 from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.destinations import Destination, DestinationValues
@@ -168,7 +168,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         return "Saved."
 
     context = {
-        "company": _company_name(seen.company_id),
+        "company": name_or_id(seen.company_id),
         "destination": seen,
         "version": request.POST.get("version", seen.version),
         "crumbs": _crumbs(seen.company_id, values.name),
@@ -233,7 +233,7 @@ def _page(seen: Destination) -> dict[str, Any]:
     return {
         "destination": seen,
         "test_token": seal(_TEST, seen.id, new_action_id()),
-        "company": _company_name(seen.company_id),
+        "company": name_or_id(seen.company_id),
         "is_webhook": seen.values.kind is DestinationKind.WEBHOOK,
         "change_url": _url("destination-change", seen),
         "latest": latest,
@@ -269,11 +269,6 @@ def _company(request: StaffRequest, company_id: str) -> str:
     if company_id and found is None:
         raise NotFound
     return found.name if found else ""
-
-
-def _company_name(company_id: str) -> str:
-    found = company_named(company_id) if company_id else None
-    return found.name if found else company_id
 
 
 def _crumbs(company_id: str, label: str) -> list[dict[str, str]]:

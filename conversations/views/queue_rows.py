@@ -181,10 +181,8 @@ _TITLES = {
 }
 
 
-def _tone(waited: timedelta | None) -> str:
-    if waited is None or waited < MIDDLE_WAIT:
-        return ""
-    return "long" if waited >= LONG_WAIT else "mid"
+def _tone(waited: timedelta) -> str:
+    return "long" if waited >= LONG_WAIT else "mid" if waited >= MIDDLE_WAIT else ""
 
 
 def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:

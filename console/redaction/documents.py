@@ -9,9 +9,11 @@ import re
 import secrets
 import threading
 import uuid
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+
+from cachetools import LRUCache
 
 from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name, mask_value
 from console.redaction.masks import FULL_MASK, cut
@@ -295,9 +297,8 @@ class RedactedMemo:
         self._capacity = capacity
         self._shortest = shortest
         self._longest = longest
-        self._room = characters
         self._key = secrets.token_bytes(32)
-        self._redacted: OrderedDict[bytes, str] = OrderedDict()
+        self._redacted: LRUCache[bytes, str] = LRUCache(characters, getsizeof=len)
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> str:
@@ -307,27 +308,18 @@ class RedactedMemo:
         digest = self._digest(text)
         with self._lock:
             known = self._redacted.get(digest)
-            if known is not None:
-                self._redacted.move_to_end(digest)
-                return known
+        if known is not None:
+            return known
         redacted = self._redact(text)
         with self._lock:
-            if digest not in self._redacted:  # another thread may have been faster
-                self._redacted[digest] = redacted
-                self._room -= len(redacted)
-            while self._redacted and (len(self._redacted) > self._capacity or self._room < 0):
-                _, forgotten = self._redacted.popitem(last=False)
-                self._room += len(forgotten)
+            self._redacted[digest] = redacted
+            if len(self._redacted) > self._capacity:
+                self._redacted.popitem()
         return redacted
-
-    def __len__(self) -> int:
-        """Return the number of cached texts."""
-        return len(self._redacted)
 
     def clear(self) -> None:
         """Drop all cached texts."""
         with self._lock:
-            self._room += sum(map(len, self._redacted.values()))
             self._redacted.clear()
 
     def _digest(self, text: str) -> bytes:

@@ -27,7 +27,7 @@ increase RULESET_VERSION.
 """
 
 from console.redaction.documents import RedactedMemo, excerpt, redact, redact_value
-from console.redaction.masks import cut, mask_email, mask_identifier, mask_phone, pseudonym
+from console.redaction.masks import cut, mask_identifier, pseudonym
 from console.redaction.names import without_names
 
 __all__ = [
@@ -35,9 +35,7 @@ __all__ = [
     "RedactedMemo",
     "cut",
     "excerpt",
-    "mask_email",
     "mask_identifier",
-    "mask_phone",
     "pseudonym",
     "redact",
     "redact_value",

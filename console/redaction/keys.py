@@ -8,7 +8,7 @@ import re
 from enum import Enum
 
 from console.redaction.credentials import is_secret
-from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
+from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits, word_set
 
 
 class KeyKind(Enum):
@@ -39,52 +39,48 @@ class KeyKind(Enum):
 CONTACT = (KeyKind.PHONE, KeyKind.EMAIL)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PHONE = _words(
+_PHONE = word_set(
     "phone phones telephone telephones tel tels telefon telefono teléfono telefone telephonenumber mobile mobiles "
     "móvil movil msisdn waid fax handy mobilephone cellphone cellular cellnumber mobilenumber mobileno mobiel "
     "telnumber telno telnr whatsappnumber celular"
 )
 # Words with these beginnings are phones in many languages: phoneNumber, Telefonnummer, téléphone, Handynummer, mobilnr.
 _PHONE_BEGINNINGS = ("phonen", "telefo", "téléph", "handyn", "mobiln")
-_EMAIL = _words("email emails mail mailto emailaddress mailaddress correo courriel")
-_TRACKING = _words(
+_EMAIL = word_set("email emails mail mailto emailaddress mailaddress correo courriel")
+_TRACKING = word_set(
     "tracking trackings trackingnumber trackingnumbers trackingno trackingid trackingcode trackingurl trackinglink "
     "tracknumber tracknumbers trackno trknbr trknum awb awbs airwaybill waybill waybills piececode sendungsnummer "
     "sendungsnr paketnummer"
 )
-_ORDER = _words("order orders")
-_ORDER_GLUED = _words(
+_ORDER = word_set("order orders")
+_ORDER_GLUED = word_set(
     "orderid orderids ordernumber ordernumbers orderno ordernr orderref purchaseorder bestellnummer bestellnr "
     "auftragsnummer auftragsnr pedido pedidos commande commandes encomenda"
 )
-_ADDRESS = _words(
+_ADDRESS = word_set(
     "address addresses street postcode postalcode zip zipcode dob birthdate birthday birth ssn passport iban "
     "adresse anschrift strasse straße hausnummer plz direccion dirección endereco endereço indirizzo adres"
 )
-_BIRTH = _words("birth birthday birthdate dob")
-_NAMES = _words(
+_BIRTH = word_set("birth birthday birthdate dob")
+_NAMES = word_set(
     "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname "
     "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam "
     "displayname realname"
 )
-_NAME_PARTS = _words("first last full given family middle maiden sur fore nick real display")
-_PERSON = _words(
+_NAME_PARTS = word_set("first last full given family middle maiden sur fore nick real display")
+_PERSON = word_set(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
     "clients buyer buyers shopper guest guests patient subscriber subscribers caller owner member members employee "
     "billing shipping delivery profile lead leads consumer receiver payer cardholder attendee passenger candidate "
     "candidates applicant applicants patients tenantuser"
 )
 # Keys whose value may be a person's name, without more words: {"patient": "Ann Lee"}.
-_HOLDS_NAME = _words(
+_HOLDS_NAME = word_set(
     "customer contact person user recipient sender client buyer shopper guest patient subscriber caller owner member "
     "employee lead consumer receiver payer cardholder attendee passenger candidate applicant agent assignee"
 )
 # Things whose name is not a person's: {"product": {"name": "Blue Shirt"}}.
-_THINGS = _words(
+_THINGS = word_set(
     "product item tool function model template project company tenant organisation organization org queue table file "
     "event skill intent tag category plan feature channel service provider city country region store shop brand "
     "variant step workflow node bot metric alarm role group department status stage language locale currency carrier "
@@ -92,24 +88,24 @@ _THINGS = _words(
     "module package library class test suite job task run thread session campaign app application environment action "
     "practice collection label attribute header schema database document page section site"
 )
-_NUMBER = _words("number numbers no nr num nbr id ids ref reference references code codes name key confirmation")
+_NUMBER = word_set("number numbers no nr num nbr id ids ref reference references code codes name key confirmation")
 # DynamoDB's type of a value, and of a container: {"order_id": {"S": "48213"}}.
-_TYPES = _words("s n b ss ns bs")
+_TYPES = word_set("s n b ss ns bs")
 _CONTAINER_TYPES = frozenset({"M", "L"})
-_LINKS = _words("url urls link links href uri page")
+_LINKS = word_set("url urls link links href uri page")
 
 # Last words that describe an attribute of the thing rather than the thing itself.
-_DESCRIPTORS = _words(
+_DESCRIPTORS = word_set(
     "status state verified type types count counts sort enabled disabled format valid validated carrier company "
     "provider template channel event events locale updated created sent at date time total currency required hint "
     "placeholder optin opt consent country length size supported available subject body text content html message "
     "messages by items history confirmed updates mode source reason preference version category kind app"
 )
-_ASIDE = _words("is has sort can allow allows num count requires should show hide use enable")
+_ASIDE = word_set("is has sort can allow allows num count requires should show hide use enable")
 # `display_order` is the position in a list.
-_SORTING = _words("display render tab z")
-_NOT_PERSONAL_ADDRESS = _words("ip mac server bind host listen memory")
-_SAFE = _words(
+_SORTING = word_set("display render tab z")
+_NOT_PERSONAL_ADDRESS = word_set("ip mac server bind host listen memory")
+_SAFE = word_set(
     "ts timestamp timestamps time at date created updated expires expiry exp iat nbf ttl epoch epochms tokens amount "
     "amounts price prices total subtotal cost costs minor cents size sizes bytes length count counts offset latency "
     "ms millis us ns elapsed duration seconds seq sequence version status index limit page attempt attempts retries "
@@ -117,7 +113,7 @@ _SAFE = _words(
     "commit rev revision build pid after delay timeout interval port color colour priority position rank"
 )
 
-_PARTICLES = _words("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
+_PARTICLES = word_set("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
 _has_inner_capital = re.compile(r"(?:Mc|Mac|De|Di|Du|La|Le|Van|O['’]|D['’]|L['’]|\w+-)\w")
 _SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
 # A name has at most two digits in a row, or three after a letter: address2, items[0].phone, phoneE164.
@@ -322,14 +318,9 @@ def _is_person(words: tuple[str, ...]) -> bool:
 
 # --- Masks ------------------------------------------------------------------------------------------------------------
 
-_LONGEST_PHONE = 40
-
-
-_LONGEST_ORDER = 64
+_LONGEST_PHONE, _LONGEST_ORDER = 40, 64
 # Python 3.11 is slow to reach the members of an Enum by name.
 _ORDER_KIND = KeyKind.ORDER
-
-
 # `order` can also be the direction of sorting.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
 
@@ -350,13 +341,9 @@ def _phone_mask(plain: str) -> str:
     return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
 
 
-def _email_mask(_: str) -> str:
-    return EMAIL_MASK
-
-
 def _order_mask(plain: str) -> str:
     return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
 
 
 # Masks that keep a part of the value, by the kind of its key; other kinds are masked in full.
-_MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: _email_mask, KeyKind.ORDER: _order_mask}
+_MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: lambda _: EMAIL_MASK, KeyKind.ORDER: _order_mask}

@@ -93,11 +93,6 @@ def mask_phone_digits(digits: str) -> str:
     return PHONE_PREFIX + digits[-KEPT_TAIL:]
 
 
-def mask_email(value: str) -> str:
-    """Return the email mask, which does not show the domain; an empty value stays empty."""
-    return EMAIL_MASK if value else ""
-
-
 def mask_order(value: str) -> str:
     """Return `***` and the last four letters or digits of an order number."""
     if value.isalnum() and value.isascii():

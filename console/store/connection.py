@@ -10,11 +10,11 @@ import io
 import json
 import logging
 import socket
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Condition
 from typing import Any
 
 import botocore.client
@@ -28,6 +28,7 @@ from botocore.awsrequest import (
 )
 from botocore.config import Config
 from botocore.parsers import JSONParser, ResponseParserError, ResponseParserFactory
+from cachetools import LRUCache, cached
 from django.conf import settings
 from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
@@ -146,21 +147,14 @@ class _TLSPool(AWSHTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
 
-_lock = threading.Lock()
-# Per service: the region and endpoint of the client, and the client.
-_made: dict[str, tuple[tuple[str, str], Any]] = {}
+def _where(service: str = "dynamodb") -> tuple[str, str, str]:
+    return service, settings.AWS_REGION, settings.DYNAMODB_ENDPOINT
 
 
+@cached(LRUCache(2), _where, condition=Condition())
 def client(service: str = "dynamodb") -> Any:
     """Return the shared client of a service, created on first use and when region or endpoint change (tests, demo)."""
-    wanted = (settings.AWS_REGION, settings.DYNAMODB_ENDPOINT)
-    made = _made.get(service)
-    if made is None or made[0] != wanted:
-        with _lock:
-            made = _made.get(service)
-            if made is None or made[0] != wanted:
-                made = _made[service] = (wanted, make_client(service))
-    return made[1]
+    return make_client(service)
 
 
 def make_client(service: str) -> Any:

@@ -5,21 +5,17 @@ An index that projects less than pages need counts as absent: DynamoDB refuses t
 A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never cached.
 """
 
-import threading
-import time
 from collections.abc import Collection
+from functools import partial
+from threading import Lock
 from typing import Any
+
+from cachetools import TTLCache, cached
 
 from console.errors import TableMissing
 from console.schema.tables import TABLES
 from console.store.calls import parallel, table_name
 from console.store.connection import REMEMBER_SECONDS, call, forget_absent
-
-_lock = threading.Lock()
-Indexes = dict[str, frozenset[str]]
-# Per table name: when it was described (monotonic), and the key attributes of its active indexes by name, the table's
-# own with their types under "", or None if the table is absent.
-_seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
 def missing_tables(keys: Collection[str]) -> frozenset[str]:
@@ -27,10 +23,8 @@ def missing_tables(keys: Collection[str]) -> frozenset[str]:
 
     Raises `StoreUnavailable` or `Throttled` if DynamoDB does not answer for a table that is not cached.
     """
-    stale = [key for key in keys if _cached(table_name(key)) is None]
-    found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
-    fresh = dict(zip(stale, found, strict=True))
-    return frozenset(key for key in keys if not (fresh[key] if key in fresh else table_ready(key)))
+    ready = parallel(*(partial(table_ready, key) for key in keys))
+    return frozenset(key for key, is_ready in zip(keys, ready, strict=True) if not is_ready)
 
 
 def table_ready(table_key: str) -> bool:
@@ -70,29 +64,17 @@ def index_absent(table_key: str, index_name: str) -> bool:
 
 def forget() -> None:
     """Drop the cache, after a change of tables and between tests."""
-    with _lock:
-        _seen.clear()
+    _indexes.cache_clear()
     forget_absent()
 
 
-def _cached(name: str) -> tuple[float, Indexes | None] | None:
-    with _lock:
-        entry = _seen.get(name)
-    return entry if entry is not None and time.monotonic() - entry[0] < REMEMBER_SECONDS else None
+# By the table's name. Requests do not wait for each other's calls: each has its own deadline.
+@cached(TTLCache(len(TABLES), REMEMBER_SECONDS), table_name, Lock())
+def _indexes(table_key: str) -> dict[str, frozenset[str]] | None:
+    """Return the key attributes of each active index by name, and under "" the table's own with their types.
 
-
-def _indexes(table_key: str) -> Indexes | None:
-    name = table_name(table_key)
-    entry = _cached(name)
-    if entry is None:
-        entry = (time.monotonic(), _describe(table_key))
-        with _lock:
-            _seen[name] = entry
-    return entry[1]
-
-
-def _describe(table_key: str) -> Indexes | None:
-    """Return the active indexes, or None if the table does not exist or is not ready."""
+    None if the table does not exist or is not ready.
+    """
     try:
         table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     except TableMissing:

@@ -1,17 +1,18 @@
 """SQS: receiving, deleting and sending messages, and the depth of a queue. Raises only the console's errors."""
 
 import logging
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from threading import Condition
 from typing import Any
 
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
+from cachetools import LRUCache, cached
 from django.conf import settings
 
 from console.errors import StoreUnavailable
@@ -22,8 +23,6 @@ logger = logging.getLogger(__name__)
 # Limits of SQS: messages per call, and seconds of a long poll.
 BATCH = 10
 LONGEST_WAIT_SECONDS = 20
-_lock = threading.Lock()
-_made: dict[bool, tuple[tuple[str, str], Any]] = {}
 
 
 class NotSent(StoreUnavailable):
@@ -130,31 +129,26 @@ def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, 
     return answer
 
 
+def _where(*, patient: bool = True) -> tuple[bool, str, str]:
+    return patient, settings.AWS_REGION, settings.SQS_ENDPOINT
+
+
+@cached(LRUCache(2), _where, condition=Condition())
 def client(*, patient: bool = True) -> Any:
     """Return the shared client, created again when region or endpoint change (tests, demo).
 
     A `patient` client waits as long as a long poll takes, and retries.
     """
-    wanted = (settings.AWS_REGION, settings.SQS_ENDPOINT)
-    with _lock:
-        made = _made.get(patient)
-        if made is None or made[0] != wanted:
-            session = botocore.session.get_session()
-            new = session.create_client(
-                "sqs",
-                region_name=settings.AWS_REGION,
-                endpoint_url=settings.SQS_ENDPOINT or None,
-                config=Config(
-                    connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
-                    # SQS answers an empty long poll only at its end.
-                    read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS + (LONGEST_WAIT_SECONDS if patient else 0),
-                    retries={
-                        "mode": "standard",
-                        "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS if patient else 1,
-                    },
-                    max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
-                    tcp_keepalive=True,
-                ),
-            )
-            made = _made[patient] = (wanted, new)
-        return made[1]
+    return botocore.session.get_session().create_client(
+        "sqs",
+        region_name=settings.AWS_REGION,
+        endpoint_url=settings.SQS_ENDPOINT or None,
+        config=Config(
+            connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
+            # SQS answers an empty long poll only at its end.
+            read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS + (LONGEST_WAIT_SECONDS if patient else 0),
+            retries={"mode": "standard", "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS if patient else 1},
+            max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
+            tcp_keepalive=True,
+        ),
+    )

@@ -58,11 +58,9 @@ class Call:
     """One call to DynamoDB: `units` are consumed capacity units as DynamoDB reported them, `ms` is wall time."""
 
     operation: str
-    tables: tuple[str, ...]
     index: str
     units: float
     ms: float
-    failed: bool
     # Attempts after the first one, and attempts that DynamoDB throttled.
     retries: int = 0
     throttles: int = 0

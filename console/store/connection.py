@@ -215,23 +215,23 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     tables = _tables_of(kwargs)
     started = time.perf_counter()
     answer: dict[str, Any] = {}
-    failed, is_trouble, attempts = True, False, Attempts()
+    is_trouble, attempts = False, Attempts()
     token = _attempts.set(attempts)
     try:
         answer = _checked_response(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
-        failed = False
         return answer
     except TRANSLATED as error:
         translated = translate(error, tables, operation)
-        is_trouble = isinstance(translated, StoreUnavailable | Throttled) and not isinstance(translated, TableMissing)
         if isinstance(translated, TableMissing):
             if len(tables) == 1:
                 note_absent(tables[0])
-        elif isinstance(translated, NotConfigured):
-            _log_once(translated.detail, reason_of(error))
         elif isinstance(translated, StoreUnavailable | Throttled):
-            # The page only says that the read failed; this says why. The code only, because messages may quote keys.
-            logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
+            is_trouble = True
+            if isinstance(translated, NotConfigured):
+                _log_once(translated.detail, reason_of(error))
+            else:
+                # The page only says that the read failed; this says why. The code only: messages may quote keys.
+                logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
         raise translated from error
     finally:
         _attempts.reset(token)
@@ -239,7 +239,7 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         units = _units(answer, tables)
         if (opened := current_budget()) is not None:
             index, ms = str(kwargs.get("IndexName") or ""), seconds * 1000
-            opened.calls.append(Call(operation, tables, index, sum(units), ms, failed, retries, attempts.throttled))
+            opened.calls.append(Call(operation, index, sum(units), ms, retries, attempts.throttled))
         keys = _keys_of(tables, settings.CONSOLE_ENV)
         instrumentation.count_call(operation, keys, seconds, units)
         if retries or attempts.throttled or is_trouble:

@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from boto3.dynamodb.types import TypeSerializer
 from pynamodb.attributes import Attribute
@@ -261,10 +261,14 @@ TYPE_WORDS = {
 }
 
 
-def key_of_item(model: type[StoreModel], raw: dict[str, dict[str, Any]], index: str | None = None) -> dict[str, Any]:
-    """Return the key attributes of a raw item for `ExclusiveStartKey`: the table's, and the index's if named."""
-    names = model._get_connection().get_meta_table().get_key_names(index)
-    return {name: raw[name] for name in cast(list[str], names) if name in raw}
+def key_names(model: type[StoreModel], index: str = "") -> list[str]:
+    """Return the key attributes of the table, and of the index if named."""
+    return list(model._get_connection().get_meta_table().get_key_names(index or None))
+
+
+def key_of_item(model: type[StoreModel], raw: Key, index: str = "") -> Key:
+    """Return the key of a raw item in the table, and in the index if named, for `ExclusiveStartKey`."""
+    return {name: raw[name] for name in key_names(model, index) if name in raw}
 
 
 PARTITION_KEY_BYTES = 2048

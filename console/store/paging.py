@@ -17,8 +17,8 @@ from pynamodb.expressions.condition import Condition
 from console import clock
 from console.refs import seal_cursor, unseal_cursor
 from console.schema.tables import TABLES
-from console.store.models import ForeignModel, Key, key_of_item, query
-from console.store.streams import Candidate, Chunk, key_names, read_on
+from console.store.models import ForeignModel, Key, key_names, key_of_item, query
+from console.store.streams import Candidate, Chunk, read_on
 
 M = TypeVar("M", bound=ForeignModel)
 
@@ -143,7 +143,7 @@ def read_neighbour(source: PageSource[M], item: M, *, back: bool) -> M | None:
     """
     if item.plain(source.partition_attribute) != source.partition:
         return None
-    keys = key_of_item(source.model, item.raw, source.index or None)
+    keys = key_of_item(source.model, item.raw, source.index)
     number = _range_of(source, item)
     if number is None or set(keys) != set(key_names(source.model, source.index)):
         return None
@@ -187,7 +187,7 @@ def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> t
             is_shown = _is_shown(source, item, now)
             looked_at += is_shown
             is_kept = is_shown and (source.keep is None or source.keep(item))
-            here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
+            here = _Position(key_of_item(source.model, raw, source.index), at.number, start.back)
             candidates.append(Candidate(None, here, item if is_kept else None))
         return Chunk(candidates, _Position(last, at.number, start.back) if last else _next_range(source, at))
 

@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
-from console.store.models import ForeignModel
 
 T = TypeVar("T")
 
@@ -68,11 +67,6 @@ def read_on(read: Callable[[Place], Chunk[T]], start: Place, wanted: int, reads:
         if end is END or missing <= 0:
             break
     return Chunk(found, end)
-
-
-def key_names(model: type[ForeignModel], index: str = "") -> list[str]:
-    """Return the key attributes of the table, and of the index: the parts of a place in it."""
-    return list(model._get_connection().get_meta_table().get_key_names(index or None))
 
 
 @dataclass(slots=True)

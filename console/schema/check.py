@@ -4,8 +4,8 @@ Inspection reads descriptions only, never items. Severities: `required` is neede
 `advised` is how a table should be set up, `optional` is what the console can do without; its pages say so.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from console.errors import ConsoleError, NotConfigured, TableMissing
@@ -74,41 +74,35 @@ def inspect(keys: tuple[str, ...] = ()) -> list[TableReport]:
     Makes one to three describe calls per table, in parallel. Raises `StoreUnavailable` or `Throttled` if a table cannot
     be described: a failed call is never reported as an absent table.
     """
-    descriptions = dict(zip(TABLES, parallel(*(_describing(key) for key in TABLES)), strict=True))
+    descriptions = dict(zip(TABLES, parallel(*(partial(describe, table_name(key)) for key in TABLES)), strict=True))
     present = {key for key, description in descriptions.items() if description is not None}
     chosen = [key for key in TABLES if not keys or key in keys]
-    return parallel(*(_reporting(key, descriptions[key], present) for key in chosen))
+    return parallel(*(partial(report, TABLES[key], descriptions[key], present) for key in chosen))
 
 
 def inspect_each() -> list[TableReport]:
     """Inspect all tables; one that cannot be described has a report with the `failure` and no differences."""
-    descriptions = dict(zip(TABLES, parallel(*(_returning_errors(_describing(key)) for key in TABLES)), strict=True))
-    present = {key for key, found in descriptions.items() if found is not None and not isinstance(found, str)}
+    descriptions = dict(zip(TABLES, parallel(*(partial(_try_to_describe, key) for key in TABLES)), strict=True))
     # Tables in an unknown state must not make others look wrong.
-    reports = {
-        key: _unknown(TABLES[key], found) if isinstance(found, str) else None for key, found in descriptions.items()
-    }
-    known = [key for key, unknown in reports.items() if unknown is None]
-    found = parallel(*(_reporting(key, descriptions[key], present) for key in known))
-    return list((reports | dict(zip(known, found, strict=True))).values())
+    present = {key for key, found in descriptions.items() if isinstance(found, dict)}
+
+    def reported(spec: TableSpec) -> TableReport:
+        found = descriptions[spec.key]
+        if isinstance(found, str):
+            return TableReport(spec.key, table_name(spec.key), spec.schema, spec.purpose, "unknown", failure=found)
+        return report(spec, found, present)
+
+    return parallel(*(partial(reported, spec) for spec in TABLES.values()))
 
 
-def _returning_errors(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap `work` to return the words of a `ConsoleError` instead of raising it."""
-
-    def tried() -> Any:
-        try:
-            return work()
-        except NotConfigured as error:
-            return error.detail
-        except ConsoleError as error:
-            return str(error) or "The database did not answer."
-
-    return tried
-
-
-def _unknown(spec: TableSpec, failure: str) -> TableReport:
-    return TableReport(spec.key, table_name(spec.key), spec.schema, spec.purpose, "unknown", failure=failure)
+def _try_to_describe(key: str) -> dict[str, Any] | str | None:
+    """Describe a table; return the words of a `ConsoleError` instead of raising it."""
+    try:
+        return describe(table_name(key))
+    except NotConfigured as error:
+        return error.detail
+    except ConsoleError as error:
+        return str(error) or "The database did not answer."
 
 
 def describe(name: str) -> dict[str, Any] | None:
@@ -121,14 +115,6 @@ def describe(name: str) -> dict[str, Any] | None:
     except TableMissing:
         return None
     return None if description["TableStatus"] == "DELETING" else description
-
-
-def _describing(key: str) -> Any:
-    return lambda: describe(table_name(key))
-
-
-def _reporting(key: str, description: dict[str, Any] | None, present: set[str]) -> Any:
-    return lambda: report(TABLES[key], description, present)
 
 
 def report(spec: TableSpec, description: dict[str, Any] | None, present: set[str]) -> TableReport:

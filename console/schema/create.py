@@ -6,6 +6,7 @@ Nothing is ever deleted. An existing table of another service is never changed h
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from console.errors import ConsoleError, StoreUnavailable
@@ -104,7 +105,7 @@ def _wait(spec: TableSpec, waiting: Callable[[str], object]) -> None:
     """Wait until the table and all its indexes are active. A failed description is retried a few times."""
     name = table_name(spec.key)
     failures = 0
-    for attempt in range(10**9):
+    for pause in chain(POLL_SECONDS, repeat(POLL_SECONDS[-1])):
         try:
             busy = _busy(describe(name))
             failures = 0
@@ -116,7 +117,7 @@ def _wait(spec: TableSpec, waiting: Callable[[str], object]) -> None:
         if not busy:
             return
         waiting(busy)
-        time.sleep(POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)])
+        time.sleep(pause)
 
 
 def _busy(description: dict[str, Any] | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 from console import clock
 from console.errors import Invalid
@@ -76,29 +77,22 @@ class FilterForm(forms.Form):
         ]
 
 
+def _day_field(label: str) -> forms.DateField:
+    wrong = "The year is not between 2000 and 2100."
+    return forms.DateField(
+        required=False,
+        label=label,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        input_formats=["%Y-%m-%d"],
+        validators=[MinValueValidator(date(2000, 1, 1), wrong), MaxValueValidator(date(2100, 12, 31), wrong)],
+    )
+
+
 class DaysForm(FilterForm):
     """Filters with a range of days, both included, in the person's time zone."""
 
-    since = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
-    until = forms.DateField(
-        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
-
-    def clean_since(self) -> date | None:
-        """Accept a year between 2000 and 2100."""
-        return self._sensible("since")
-
-    def clean_until(self) -> date | None:
-        """Accept the years that `clean_since` accepts."""
-        return self._sensible("until")
-
-    def _sensible(self, name: str) -> date | None:
-        day: date | None = self.cleaned_data[name]
-        if day and not 2000 <= day.year <= 2100:
-            raise forms.ValidationError("The year is not between 2000 and 2100.")
-        return day
+    since = _day_field("From")
+    until = _day_field("To")
 
     def clean(self) -> None:
         """Refuse a last day before the first."""
@@ -110,11 +104,10 @@ class DaysForm(FilterForm):
     def instants(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
         """Return the start of the first day and the end of the last day, in UTC; None for an open end."""
         since, until = self.chosen("since", None), self.chosen("until", None)
-        return _midnight(since, zone), _midnight(until + timedelta(days=1) if until else None, zone)
-
-
-def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
-    return clock.midnight(day, zone) if day else None
+        return (
+            clock.midnight(since, zone) if since else None,
+            clock.midnight(until + timedelta(days=1), zone) if until else None,
+        )
 
 
 def add_reason_field(form: forms.Form, staff: Staff, *, always: bool = False) -> None:

@@ -7,10 +7,11 @@ import logging
 import math
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
@@ -38,36 +39,35 @@ def without_isolates(text: str) -> str:
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
-class ExportFormat(Protocol):
+class ExportFormat(ABC):
     """A way to write rows as bytes. Rows are dataclasses whose fields are the columns."""
 
     name: ClassVar[str]
     label: ClassVar[str]
     media_type: ClassVar[str]
-    extension: ClassVar[str]
 
-    def __init__(self, columns: Sequence[str]) -> None: ...
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = columns
 
+    @abstractmethod
     def head(self) -> bytes:
         """Return what precedes the rows."""
 
+    @abstractmethod
     def rows(self, rows: Sequence[Any]) -> bytes:
         """Return the bytes of some rows."""
 
+    @abstractmethod
     def incomplete(self, why: str) -> bytes:
         """Return the last row of an incomplete file, which says why."""
 
 
-class Csv:
+class Csv(ExportFormat):
     """RFC 4180, every cell quoted. The byte order mark is for Excel, which otherwise assumes the system's code page."""
 
-    name: ClassVar[str] = "csv"
-    label: ClassVar[str] = "CSV, for spreadsheets"
-    media_type: ClassVar[str] = "text/csv; charset=utf-8; header=present"
-    extension: ClassVar[str] = "csv"
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = list(columns)
+    name = "csv"
+    label = "CSV, for spreadsheets"
+    media_type = "text/csv; charset=utf-8; header=present"
 
     def head(self) -> bytes:
         """Return the byte order mark and the column names."""
@@ -75,7 +75,7 @@ class Csv:
 
     def rows(self, rows: Sequence[Any]) -> bytes:
         """Return one record per row; values that are not text are written as JSON."""
-        return _csv([[cell(_as_text(getattr(row, name))) for name in self.columns] for row in rows])
+        return _csv([[cell(as_text(getattr(row, name))) for name in self.columns] for row in rows])
 
     def incomplete(self, why: str) -> bytes:
         """Return a row with INCOMPLETE in the second column and the reason in the third."""
@@ -85,34 +85,28 @@ class Csv:
 _TOO_DEEP = "(nested too deep)"
 
 
-def as_json(value: Any) -> str:
-    """Return a value as JSON on one line, or a note that it is nested too deep."""
+def as_text(value: Any) -> str:
+    """Return a text as it is, "" for None, and other values as JSON on one line, or a note that it is too deep."""
+    if value is None or isinstance(value, str):
+        return value or ""
     try:
         return json.dumps(value, ensure_ascii=False, default=text_of)
     except (ValueError, RecursionError):
         return json.dumps(_TOO_DEEP)
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else as_json(value)
-
-
-def _csv(rows: list[list[str]]) -> bytes:
+def _csv(rows: Iterable[Sequence[str]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
     return clean(text.getvalue()).encode()
 
 
-class JsonLines:
+class JsonLines(ExportFormat):
     """One JSON object per row, keyed by column; structured values stay structured."""
 
-    name: ClassVar[str] = "jsonl"
-    label: ClassVar[str] = "JSON Lines, for programs"
-    media_type: ClassVar[str] = "application/x-ndjson; charset=utf-8"
-    extension: ClassVar[str] = "jsonl"
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = columns
+    name = "jsonl"
+    label = "JSON Lines, for programs"
+    media_type = "application/x-ndjson; charset=utf-8"
 
     def head(self) -> bytes:
         """Return nothing: the format has no header."""
@@ -138,6 +132,7 @@ def _json(value: dict[str, Any]) -> bytes:
     return clean(safe).encode() + b"\n"
 
 
+# By the names of the formats, which are also the extensions of their files.
 FORMATS: dict[str, type[ExportFormat]] = {each.name: each for each in (Csv, JsonLines)}
 
 
@@ -175,7 +170,7 @@ class Export:
 
 def file_name(what: str, made: ExportFormat, at: datetime) -> str:
     """Return a file name of subject, environment and time, without search terms: file names get passed around."""
-    return f"{what}-{settings.CONSOLE_ENV}-{at:%Y%m%dT%H%M%SZ}.{made.extension}"
+    return f"{what}-{settings.CONSOLE_ENV}-{at:%Y%m%dT%H%M%SZ}.{made.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from console import clock
 from console.audit.rows import NO_ACTOR, display_names, row_of_entry, without_names_in
 from console.audit.scoping import is_conversation_trail, name_of
-from console.exports import as_json, without_isolates
+from console.exports import as_text, without_isolates
 from console.redaction import redact
 from console.trail.actions import as_payload
 from console.trail.models import AuditEntry
@@ -48,7 +48,7 @@ def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()
 def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
     """Return the row of an entry. `names` are display names by username."""
     row = row_of_entry(entry, names, None)
-    payload = as_payload(entry.plain("action_payload_redacted"))
+    payload = as_payload(entry)
     trail, sort_key = _text(entry, "conversation_id"), _text(entry, "ts_action_id")
     return ExportRow(
         time=_iso(row.at),
@@ -68,8 +68,7 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
 
 
 def _text(entry: AuditEntry, name: str) -> str:
-    value = entry.plain(name)
-    return "" if value is None else value if isinstance(value, str) else as_json(value)
+    return as_text(entry.plain(name))
 
 
 def _iso(moment: datetime | None) -> str:

@@ -77,7 +77,7 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
     """Return the row of an audit entry. `names` are display names by username; `record` is its key's, if any."""
     action, state = redact(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
     key = _text(entry.plain("idempotency_key"))
-    payload = as_payload(entry.plain("action_payload_redacted"))
+    payload = as_payload(entry)
     actor = _text(entry.plain("actor"))
     who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
     at, times = happened_at(entry), times_of(entry)

@@ -265,8 +265,9 @@ def text_in(entry: AuditEntry, name: str) -> str:
     return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
 
 
-def as_payload(stored: Any) -> Any:
+def as_payload(entry: AuditEntry) -> Any:
     """Return an entry's payload as plain Python, redacted again: from JSON text, a stored map, or other text."""
+    stored = entry.plain("action_payload_redacted")
     if isinstance(stored, str):
         try:
             stored = json.loads(stored)
@@ -277,7 +278,7 @@ def as_payload(stored: Any) -> Any:
 
 def payload_of(entry: AuditEntry) -> dict[str, Any]:
     """Return the payload of an entry, redacted; {} if it is not a map."""
-    payload = as_payload(entry.plain("action_payload_redacted"))
+    payload = as_payload(entry)
     return payload if isinstance(payload, dict) else {}
 
 

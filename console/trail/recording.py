@@ -4,6 +4,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,8 +29,6 @@ MINUTE = timedelta(minutes=1)
 
 # Partition prefixes of the trails that do not belong to a conversation.
 STAFF_TRAIL, TENANT_TRAIL, CHAT_TRAIL, THREAD_TRAIL = "STAFF#", "TENANT#", "CHAT#", "THREAD#"
-
-
 SYSTEM_TRAIL = "SYSTEM"
 
 
@@ -131,12 +130,10 @@ def build(entry: TrailEntry, at: datetime) -> AuditEntry:
     )
 
 
-def record(entry: TrailEntry, at: datetime | None = None) -> str:
-    """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
-    item = build(entry, at or clock.now())
+def record(entry: TrailEntry, at: datetime | None = None) -> None:
+    """Write one entry. Raises the store's errors: no entry, no action."""
     # The key contains a new id, so repeating the put after a lost response writes the same item again.
-    item.save()
-    return str(item.ts_action_id)
+    build(entry, at or clock.now()).save()
 
 
 def save_once(item: AuditEntry) -> bool:
@@ -180,24 +177,21 @@ def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) ->
             add(writes)
 
 
-def record_once(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> bool:
-    """Write an entry unless its trail has one of that action and `about` in this period; return whether it was written.
+def record_once(entry: TrailEntry, about: str, period: timedelta) -> None:
+    """Write an entry unless its trail has one of that action and `about` in this period.
 
     The key consists of the start of the period, the action and `about`, so concurrent requests write one entry; the
     payload has the exact time. `period` divides a day.
     """
-    try:
-        _build_for_period(entry, about, period, at).save(condition=AuditEntry.conversation_id.does_not_exist())
-    except ConditionFailed:
-        return False
-    return True
+    with suppress(ConditionFailed):
+        _build_for_period(entry, about, period).save(condition=AuditEntry.conversation_id.does_not_exist())
 
 
-def _build_for_period(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> AuditEntry:
-    moment = at or clock.now()
-    payload = entry.payload | {"at": clock.to_iso(moment)}
+def _build_for_period(entry: TrailEntry, about: str, period: timedelta) -> AuditEntry:
+    now = clock.now()
+    payload = entry.payload | {"at": clock.to_iso(now)}
     unique = replace(entry, action_id=f"{entry.action.value}.{about}", payload=payload)
-    return build(unique, clock.floored(moment, period))
+    return build(unique, clock.floored(now, period))
 
 
 def record_counted(entry: TrailEntry, about: str) -> None:
@@ -216,11 +210,11 @@ def record_counted(entry: TrailEntry, about: str) -> None:
     counted.update(actions=[*first, AuditEntry.times.set((AuditEntry.times | 0) + 1)])
 
 
-def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
+def record_once_an_hour(entry: TrailEntry) -> None:
     """Write one entry per actor and hour, as `record_once` does; redacted and raw views are recorded separately."""
     shown = entry.payload.get("shown", "raw")
     about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
-    return record_once(entry, about, timedelta(hours=1), at)
+    record_once(entry, about, timedelta(hours=1))
 
 
 def write_with_pending_entry(entry: TrailEntry, write: Callable[[], None]) -> None:

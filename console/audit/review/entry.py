@@ -101,7 +101,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         previous_id=redact(previous_id),
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
         expires_at=clock.parse_instant(entry.plain("expires_at")),
-        changes=changes_of(without_names(as_payload(entry.plain("action_payload_redacted")), known.names)),
+        changes=changes_of(without_names(as_payload(entry), known.names)),
         notices=(missing,) if missing else (),
     )
 

@@ -52,14 +52,12 @@ _codes: Callable[[Staff], tuple[str, ...]] | None = None
 
 
 def register_codes(codes: Callable[[Staff], tuple[str, ...]]) -> None:
-    """Set the function that returns the country codes of a reader's numbers; called once, at start-up."""
+    """Set the function that returns the country codes of a reader's numbers, likeliest first ("+44").
+
+    Called once, at start-up. The function raises the store's errors.
+    """
     global _codes
     _codes = codes
-
-
-def country_codes(staff: Staff) -> tuple[str, ...]:
-    """Return the country codes to try for a national number ("+44"), likeliest first. Raises the store's errors."""
-    return _codes(staff) if _codes else ()
 
 
 def with_country_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
@@ -69,7 +67,7 @@ def with_country_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple
     """
     national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
     try:
-        codes = country_codes(staff) if national else ()
+        codes = _codes(staff) if _codes and national else ()
     except ConsoleError as error:
         logger.warning("Country codes could not be read: %s", type(error).__name__)
         codes = ()

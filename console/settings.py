@@ -37,7 +37,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # Warnings of `manage.py check --deploy` that have been dealt with. Refusals to start cannot be silenced.
 # Django warns about a SECRET_KEY below 50 characters; console.E002 is stricter in other ways, and 32 are enough.
-SILENCED_SYSTEM_CHECKS = ["security.W009", *(each.strip() for each in env.list("SILENCED_SYSTEM_CHECKS", default=[]))]
+SILENCED_SYSTEM_CHECKS = ["security.W009", *env.list("SILENCED_SYSTEM_CHECKS", str.strip, default=[])]
 
 # --- DynamoDB ----------------------------------------------------------------------------------------------------
 DYNAMODB_ENDPOINT = env.str("DYNAMODB_ENDPOINT", default="")
@@ -197,15 +197,15 @@ REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200, least=1)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0, least=0)
 PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24, least=1)
 # Who needs a second factor to sign in: none, all, or roles (see console.staff.second_factor).
-REQUIRE_SECOND_FACTOR = [each.strip() for each in env.list("REQUIRE_SECOND_FACTOR", default=["none"])]
+REQUIRE_SECOND_FACTOR = env.list("REQUIRE_SECOND_FACTOR", str.strip, default=["none"])
 
 # --- Sign-in with the company's own identity provider (OpenID Connect); off without an issuer ----------------------
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="")
 OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", default="")
 OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", default="")
 OIDC_NAME = env.str("OIDC_NAME", default="your company account")
-OIDC_SCOPES = [each.strip() for each in env.list("OIDC_SCOPES", default=["openid", "profile", "email"])]
-OIDC_ALLOWED_DOMAINS = [each.strip() for each in env.list("OIDC_ALLOWED_DOMAINS", default=[])]
+OIDC_SCOPES = env.list("OIDC_SCOPES", str.strip, default=["openid", "profile", "email"])
+OIDC_ALLOWED_DOMAINS = env.list("OIDC_ALLOWED_DOMAINS", str.strip, default=[])
 OIDC_USERNAME_CLAIM = env.str("OIDC_USERNAME_CLAIM", default="preferred_username")
 # The claim that lists groups or roles, and the role of each: OIDC_ROLES=console-admins=admin,console-agents=agent.
 # The first one that a person has applies.
@@ -217,8 +217,8 @@ OIDC_ROLES = {
 # The claim that lists `company:ID` and `tenant:ID`, or `*`.
 OIDC_SCOPE_CLAIM = env.str("OIDC_SCOPE_CLAIM", default="")
 # Values of the ID token's `amr` and `acr` that mean a second factor; one of them is enough.
-OIDC_SECOND_FACTOR_AMR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_AMR", default=[])]
-OIDC_SECOND_FACTOR_ACR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_ACR", default=[])]
+OIDC_SECOND_FACTOR_AMR = env.list("OIDC_SECOND_FACTOR_AMR", str.strip, default=[])
+OIDC_SECOND_FACTOR_ACR = env.list("OIDC_SECOND_FACTOR_ACR", str.strip, default=[])
 
 # --- Transport and cookies: strict, except for the demo's plain http on loopback -----------------------------------
 PLAIN_HTTP = env.bool("PLAIN_HTTP", default=False)

@@ -1,7 +1,6 @@
 """Contents of panels: facts, bounded trees of values of unknown shape, and isolated text from elsewhere."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -39,21 +38,18 @@ class _Builder:
 
     def node(self, key: str | None, value: Any, depth: int) -> Node:
         self.left -= 1
+        pairs: list[tuple[str | None, Any]]
         if isinstance(value, dict):
-            if depth >= MAX_DEPTH and value:
-                return Node(key, "string", f"object, {len(value)}: {flatten_to_line(value)}")
-            return Node(
-                key,
-                "object",
-                children=self._children([(clean(str(name)), each) for name, each in value.items()], depth),
-            )
-        if isinstance(value, list | tuple | set | frozenset):
-            if depth >= MAX_DEPTH and value:
-                return Node(key, "string", f"list, {len(value)}: {flatten_to_line(value)}")
-            return Node(key, "list", children=self._children([(None, each) for each in value], depth))
-        return Node(key, kind_of(value), text_of(value))
+            kind, pairs = "object", [(clean(str(name)), each) for name, each in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            kind, pairs = "list", [(None, each) for each in value]
+        else:
+            return Node(key, kind_of(value), text_of(value))
+        if depth >= MAX_DEPTH and value:
+            return Node(key, "string", f"{kind}, {len(value)}: {flatten_to_line(value)}")
+        return Node(key, kind, children=self._children(pairs, depth))
 
-    def _children(self, pairs: Sequence[tuple[str | None, Any]], depth: int) -> tuple[Node, ...]:
+    def _children(self, pairs: list[tuple[str | None, Any]], depth: int) -> tuple[Node, ...]:
         children = []
         for number, (key, each) in enumerate(pairs):
             if self.left <= 0:

@@ -65,7 +65,7 @@ class NavSection:
     for_everything: bool = False
 
 
-# Sections that apps register, by label; they follow the section named by _BROUGHT_AFTER.
+# Sections that apps register, by label; they follow the section named by _REGISTERED_AFTER.
 _registered_sections: dict[str, NavSection] = {}
 _REGISTERED_AFTER = "conversations"
 

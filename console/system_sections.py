@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from console.errors import ConsoleError
@@ -20,7 +20,7 @@ class SystemSection:
     words: str
     tone: str = ""
     facts: tuple[Fact, ...] = ()
-    hints: tuple[str, ...] = field(default=())
+    hints: tuple[str, ...] = ()
 
 
 # Takes the time of the page and returns the section, with a bounded read. Raises the store's errors.

@@ -67,15 +67,14 @@ class Chart:
     urls: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if any(len(row.values) != len(self.columns) for row in self.body(with_totals=True)):
+        if any(row is not None and len(row.values) != len(self.columns) for row in (*self.rows, self.totals)):
             raise ValueError(f"a row of the chart {self.id!r} has not {len(self.columns)} values")
         if sum(not column.is_compare and not column.is_total for column in self.columns) > MOST_SERIES:
             raise ValueError(f"the chart {self.id!r} has more than {MOST_SERIES} series")
 
     def cells(self) -> Iterator[tuple[ChartRow, list[ChartCell]]]:
         """Yield each row and its cells, in the order of the table."""
-        numbered = list(enumerate(self.rows))
-        for number, row in reversed(numbered) if self.is_newest_first else numbered:
+        for number, row in self._numbered_rows():
             yield row, self._cells_of(row, number)
 
     def total_cells(self) -> list[ChartCell]:
@@ -88,15 +87,15 @@ class Chart:
             for column, value in enumerate(row.values)
         ]
 
-    def body(self, *, with_totals: bool = False) -> tuple[ChartRow, ...]:
-        """Return the rows in the order of the table."""
-        rows = self.rows[::-1] if self.is_newest_first else self.rows
-        return (*rows, self.totals) if with_totals and self.totals else rows
+    def _numbered_rows(self) -> list[tuple[int, ChartRow]]:
+        """Return the rows in the order of the table, each with its index on the axis."""
+        numbered = list(enumerate(self.rows))
+        return numbered[::-1] if self.is_newest_first else numbered
 
     def csv_rows(self) -> Iterator[list[str]]:
         """Yield the heading and each row, safe from formula injection; numbers are plain, without their unit."""
         yield [cell(self.category), *(cell(each.name + _UNITS_IN_CSV[self.unit]) for each in self.columns)]
-        for row in self.body():
+        for _, row in self._numbered_rows():
             yield [cell(row.label), *("" if value is None else f"{value}" for value in row.values)]
 
 

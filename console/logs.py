@@ -20,6 +20,7 @@ from typing import Any
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
+from console import clock
 from console.redaction import redact
 from console.redaction.credentials import mask_text
 from console.redaction.masks import FULL_MASK
@@ -100,8 +101,7 @@ class RedactingJsonFormatter(JsonFormatter):
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
         """Add the time first, and the fields of the current request or worker last."""
-        at = datetime.fromtimestamp(record.created, UTC)
-        log_data["timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        log_data["timestamp"] = clock.to_iso(datetime.fromtimestamp(record.created, UTC))
         super().add_fields(log_data, record, message_dict)
         log_data.update(instrumentation.log_fields())
         _count(record)
@@ -249,12 +249,12 @@ def _own_secrets() -> Iterator[str]:
     held = (
         settings.SECRET_KEY,
         *settings.SECRET_KEY_FALLBACKS,
-        getattr(settings, "METRICS_TOKEN", ""),
-        getattr(settings, "SENTRY_DSN", ""),
-        getattr(settings, "OIDC_CLIENT_SECRET", ""),
-        getattr(settings, "CHATBOT_USER_ID_SECRET", ""),
-        getattr(settings, "AUDIT_ARCHIVE_KEY", ""),
-        *getattr(settings, "AUDIT_ARCHIVE_KEY_FALLBACKS", ()),
+        settings.METRICS_TOKEN,
+        settings.SENTRY_DSN,
+        settings.OIDC_CLIENT_SECRET,
+        settings.CHATBOT_USER_ID_SECRET,
+        settings.AUDIT_ARCHIVE_KEY,
+        *settings.AUDIT_ARCHIVE_KEY_FALLBACKS,
     )
     for secret in (*held, *(os.environ.get(name, "") for name in _ENVIRONMENT)):
         if len(secret) >= _SHORTEST_SECRET:

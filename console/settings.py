@@ -174,10 +174,8 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 FILE_UPLOAD_HANDLERS = ["console.middleware.NoFiles"]
-DEFAULT_CHARSET = "utf-8"
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 # --- Sign-in -----------------------------------------------------------------------------------------------------

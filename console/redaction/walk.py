@@ -110,7 +110,7 @@ class Walk:
         self._copied = start
         self._redact_string = redact_string
         self._frames: list[_Frame] = []
-        self._frame = _opened(False, None)
+        self._frame = _Frame(_NO_KEYS, False)
         self._escape = _escape_to_ascii if text.isascii() else _escape
 
     def run(self) -> None:
@@ -252,10 +252,8 @@ class Walk:
             self._put(token, group, FULL_MASK)
 
 
-def _opened(is_object: bool, above: _Frame | None) -> _Frame:
+def _opened(is_object: bool, above: _Frame) -> _Frame:
     """Return the frame of an object or array inside the frame above."""
-    if above is None:
-        return _Frame(_NO_KEYS, is_object)
     if is_object and above.is_object:
         return _Frame(above.kinds.kinds_inside(above.key, above.kind), True)
     key, kind = above.kinds.under(above.key), above.kind

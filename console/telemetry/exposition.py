@@ -33,7 +33,9 @@ def answer(request: HttpRequest) -> HttpResponse:
         headers = {"WWW-Authenticate": "Bearer"}
         return HttpResponse("unauthorized\n", "text/plain", HTTPStatus.UNAUTHORIZED, headers=headers)
     # Read the state first, because failures to read it are counted.
-    state = generate_latest(_registry_of(_state))
+    registry = CollectorRegistry()
+    registry.register(_state)
+    state = generate_latest(registry)
     return HttpResponse(generate_latest(_counted()) + state, CONTENT_TYPE_PLAIN_0_0_4)
 
 
@@ -42,12 +44,6 @@ def is_allowed(authorization: str) -> bool:
     scheme, _, given = authorization.partition(" ")
     is_same = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), settings.METRICS_TOKEN.encode())
     return is_same and scheme.lower() == "bearer"
-
-
-def _registry_of(collector: Any) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    registry.register(collector)
-    return registry
 
 
 def _counted() -> CollectorRegistry:

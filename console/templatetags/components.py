@@ -147,7 +147,7 @@ def _autofocus(context: Context, field: BoundField, focused: bool) -> dict[str, 
 
 def zone_of(staff: Staff | None) -> ZoneInfo:
     """Return the person's zone; UTC until they choose one."""
-    return clock.zone_of(staff.time_zone if staff and isinstance(staff, Staff) else "UTC")
+    return clock.zone_of(staff.time_zone if isinstance(staff, Staff) else "UTC")
 
 
 def _time(moment: datetime, text: str, *, relative: bool = False) -> SafeString:

@@ -165,10 +165,7 @@ def parallel(*work: Callable[[], T]) -> list[T]:
     if threading.current_thread().name.startswith(_PREFIX):
         raise RuntimeError("Work of the pool must not wait for other work of the pool.")
     futures = [submit(each) for each in work]
-    errors = [future.exception() for future in futures]
-    for error in errors:
-        if error is not None:
-            raise error
+    wait(futures)
     return [future.result() for future in futures]
 
 

@@ -367,7 +367,8 @@ def batch_get(
     name = table_name(table_key)
     found: list[dict[str, Any]] = []
     for start in range(0, len(keys), BATCH):
-        request: dict[str, Any] = {"Keys": [_key(each) for each in keys[start : start + BATCH]]}
+        asked = [{part: {"S": value} for part, value in key.items()} for key in keys[start : start + BATCH]]
+        request: dict[str, Any] = {"Keys": asked}
         if consistent:
             request["ConsistentRead"] = True
         if attributes:
@@ -383,7 +384,3 @@ def batch_get(
         else:
             raise StoreUnavailable("The database could not read everything.")
     return found
-
-
-def _key(key: dict[str, str]) -> dict[str, Any]:
-    return {name: {"S": value} for name, value in key.items()}

@@ -32,8 +32,8 @@ CONSOLE_ENV = env.str("CONSOLE_ENV", default="dev")
 SECRET_KEY = env.str("SECRET_KEY")
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", str.strip, default=[])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", str.strip, default=[])
 
 # Warnings of `manage.py check --deploy` that have been dealt with. Refusals to start cannot be silenced.
 # Django warns about a SECRET_KEY below 50 characters; console.E002 is stricter in other ways, and 32 are enough.
@@ -88,7 +88,7 @@ REPLIES_PER_SECOND = env.float("REPLIES_PER_SECOND", default=80.0)
 # The endpoint of the companies' credentials at providers; empty: AWS Secrets Manager.
 SECRETS_ENDPOINT = env.str("SECRETS_ENDPOINT", default="")
 # Name patterns of these secrets; the platform's own are {credential_type}/{company}/{project}/{provider}.
-SECRET_NAMES = env.list("SECRET_NAMES", default=["*/*/*/*"])
+SECRET_NAMES = env.list("SECRET_NAMES", str.strip, default=["*/*/*/*"])
 # The console's public URL, for links in notifications: https://console.example.com
 CONSOLE_URL = env.str("CONSOLE_URL", default="")
 # The sender address of email notifications, in Amazon SES; empty: no emails.
@@ -96,7 +96,7 @@ NOTIFICATIONS_FROM_EMAIL = env.str("NOTIFICATIONS_FROM_EMAIL", default="")
 # The prefix of topic names that notifications may be sent to.
 NOTIFICATIONS_TOPIC_PREFIX = env.str("NOTIFICATIONS_TOPIC_PREFIX", default="console-")
 # Webhook hosts that may be on a private network and without TLS.
-NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", default=[])
+NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", str.strip, default=[])
 # The endpoint of Amazon SNS and SES, if not AWS.
 NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
 # How long customers' messages stay in the console's own table.
@@ -106,7 +106,7 @@ INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730, least=1)
 # The pause between two walks over threads, chats, the middleware's records and tenants' conversations.
 INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6, least=0.1)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30, least=1)
-AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
+AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", str.strip, default=[])
 # The most conversations in one download of a list; the first ones.
 CONVERSATION_EXPORT_LIMIT = env.int("CONVERSATION_EXPORT_LIMIT", default=5_000, least=1)
 # The most entries in one download of the review; the newest ones.

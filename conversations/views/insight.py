@@ -62,7 +62,7 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
             (
                 replace(each.chart, urls={place: links.of(link) for place, link in each.links.items()}),
                 each.definition,
-                f"{reverse('insight-csv', args=[slug, each.chart.id])}?{urlencode(form.values())}",
+                reverse("insight-csv", args=[slug, each.chart.id], query=form.values()),
             )
             for each in found.panels
         ],
@@ -224,7 +224,7 @@ def _address(path: str, form: InsightForm, page: ReportPage | None = None) -> st
         values.pop(form.owned_by, None)
     if page is not None and values.get("channel") not in page.channels:
         values.pop("channel", None)
-    return f"{path}?{urlencode(values)}"
+    return f"{path}?{urlencode(values)}" if values else path
 
 
 class _Links:

@@ -1,13 +1,15 @@
 """`/team/`: a lead's team; the service levels, groups and budget of a company."""
 
+from dataclasses import replace
 from datetime import time
 from decimal import Decimal
 from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -15,7 +17,7 @@ from console import clock
 from console.access import StaffRequest, requires
 from console.answers import posted_version, refresh_version_on_conflict
 from console.context import read_only_reason
-from console.errors import Invalid, NotFound
+from console.errors import NotFound
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of
 from conversations import groups
@@ -30,6 +32,7 @@ from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 MOST_MINUTES = 60 * 24 * 30
 LONGEST_WORDS, MOST_WORDS = 40, 50
+GROUP_DELETED = "The group is deleted. Conversations that waited for it now wait for everybody."
 
 
 def _minutes(label: str, help_text: str) -> forms.IntegerField:
@@ -266,17 +269,22 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     """List the groups of a company, and add, change or delete one. GET `group` opens that group."""
     staff, company = request.staff, _company(request, company_id)
     known = {each.id: each for each in groups.of_company(company_id)}
-    wanted = request.GET.get("group", "")
+    wanted, is_deletion = request.GET.get("group", ""), "delete" in request.POST
+    address = reverse("agent-groups", args=[company_id])
     if wanted and wanted not in known:
-        raise NotFound
+        if not is_deletion:
+            raise NotFound
+        # Somebody deleted it already, or the button was clicked twice.
+        messages.success(request, GROUP_DELETED)
+        return redirect(address)
     group = known.get(wanted)
     colleagues = colleagues_of(company_id)
     names = {each.username: each.name for each in colleagues}
     initial = {"title": group.name, "members": list(group.members)} if group else {}
-    form = GroupForm(request.POST if request.method == "POST" else None, initial=initial)
+    typed = initial if is_deletion else request.POST
+    form = GroupForm(typed if request.method == "POST" else None, initial=initial)
     members = [*names.items(), *((each, each) for each in (group.members if group else ()) if each not in names)]
     form.fields["members"].choices = members  # type: ignore[attr-defined]
-    address = reverse("agent-groups", args=[company_id])
     context = {
         "company": company,
         "group": group,
@@ -290,11 +298,11 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     }
 
     def act() -> str:
-        seen = _as_seen(group, request)
+        seen = replace(group, version=posted_version(request)) if group else None
         with refresh_version_on_conflict(context, lambda: _version_of(company_id, group)):
-            if "delete" in request.POST and seen is not None:
+            if is_deletion and seen is not None:
                 groups.delete(company_id, seen, staff)
-                return "The group is deleted. Conversations that waited for it now wait for everybody."
+                return GROUP_DELETED
             groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 
@@ -305,16 +313,6 @@ def _version_of(company_id: str, group: Group | None) -> int:
     """Return the current version of a group; 0 if it does not exist."""
     found = groups.find(company_id, group.id) if group else None
     return found.version if found else 0
-
-
-def _as_seen(group: Group | None, request: StaffRequest) -> Group | None:
-    if group is None:
-        return None
-    try:
-        version = int(request.POST.get("version", ""))
-    except ValueError as error:
-        raise Invalid from error
-    return Group(group.id, group.name, group.members, version)
 
 
 def _company(request: StaffRequest, company_id: str) -> Any:

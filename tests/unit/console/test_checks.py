@@ -136,6 +136,15 @@ def test_each_id_is_told_of_its_own_mistake_alone_and_says_how_to_mend_it(tmp_pa
     assert isinstance(told[0], StartRefusal) == (".E" in key)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "NOTIFICATIONS_ALLOWED_HOSTS", "AUDIT_ACTION_TYPES", "SECRET_NAMES"],
+)
+def test_blanks_beside_commas_are_no_part_of_a_list(tmp_path, name):
+    with environment_of(tmp_path, **{name: "a.example, b.example "}):
+        assert getattr(settings, name) == ["a.example", "b.example"]
+
+
 def test_every_id_of_the_code_is_tried_and_documented_and_no_other():
     code = "".join(path.read_text() for app in APPS for path in (ROOT / app).rglob("*.py"))
     ids = set(re.findall(r'id="(\w+\.[EW]\d+)"', code))

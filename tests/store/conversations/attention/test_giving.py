@@ -14,14 +14,14 @@ from console.trees import isolated
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.looking import process_conversation
-from conversations.companies import Company
+from conversations.companies import Company, register
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import LostRace, perform, settle
 from conversations.notices import Notice, dismiss_notices, notices_for, post_notice
 from conversations.team import start_of_day, team_of
 from tests import faults
 from tests.dynamodb import to_dynamodb
-from tests.people import member
+from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import (
     ANA,
     BEN,
@@ -269,6 +269,21 @@ def test_no_two_groups_have_a_name_and_one_that_was_given_up_is_free(store, coll
         groups.save(COMPANY, "MANAGERS", [], LEAD, there["Second line"])
     groups.save(COMPANY, "second Line", ["ben"], LEAD, there["Second line"])
     assert [each.name for each in groups.of_company(COMPANY)] == ["Managers", "second Line"]
+
+
+def test_a_group_is_deleted_whatever_was_typed_and_once_however_often_one_clicks(store, colleagues):
+    register(COMPANY, "Acme", "command", clock.to_iso(clock.now()))
+    group = second_line()
+    client, address = signed_in(member("lena", "admin")), f"/team/groups/{COMPANY}/?group={group.id}"
+    assert client.post(address, {"delete": "1", "version": "x"}).status_code == 404
+    assert groups.of_company(COMPANY) == [group]
+    for _ in range(2):
+        answer = client.post(address, {"delete": "1", "version": str(group.version), "title": ""}, follow=True)
+        assert (answer.status_code, answer.redirect_chain) == (200, [(f"/team/groups/{COMPANY}/", 302)])
+        assert "The group is deleted." in answer.content.decode()
+    assert groups.of_company(COMPANY) == []
+    assert client.post(address, {"title": "x", "version": "1"}).status_code == 404
+    assert [each["action_type"] for each in store.all("AUDIT")].count("group.changed") == 2
 
 
 def test_groups_are_set_by_leads_of_the_company_on_record(store, colleagues):

@@ -167,7 +167,7 @@ def hand_off_of(item: Conversation) -> HandOff:
         requested = clock.parse_instant(item.plain("updated_at")) or clock.parse_instant(item.plain("created_at"))
         at_least = requested is not None
     return HandOff(
-        state=_state(flag, agent),
+        state=HandOffState.of(flag, agent),
         flag=flag,
         agent=agent,
         reason=without_names(_line(str(reason)), names_of(item))
@@ -181,16 +181,6 @@ def hand_off_of(item: Conversation) -> HandOff:
         urgent="" if item.hand_off_urgent == NOT_URGENT else item.hand_off_urgent or "",
         group=item.hand_off_group or "",
     )
-
-
-def _state(flag: bool, agent: str) -> HandOffState:
-    """Return the state. Overridden: somebody holds it, but the platform wrote the flag back to false.
-
-    After a hand-back, a flag that is true again cannot be told from a new request, so the conversation waits.
-    """
-    if flag:
-        return HandOffState.HELD if agent else HandOffState.WAITING
-    return HandOffState.OVERRIDDEN if agent else HandOffState.AI
 
 
 def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:

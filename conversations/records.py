@@ -19,6 +19,17 @@ class HandOffState(StrEnum):
     HELD = "held"
     OVERRIDDEN = "overridden"
 
+    @classmethod
+    def of(cls, flag: bool, agent: str) -> "HandOffState":
+        """Return the state for a flag and a holder ("" for none).
+
+        Overridden: somebody holds it, but the platform wrote the flag back to false. After a hand-back, a flag that is
+        true again cannot be told from a new request, so the conversation waits.
+        """
+        if flag:
+            return cls.HELD if agent else cls.WAITING
+        return cls.OVERRIDDEN if agent else cls.AI
+
 
 def agent_shown(agent: str) -> str:
     """Return a stored holder for display: a username redacted, a name or address from another writer masked."""

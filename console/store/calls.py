@@ -45,6 +45,12 @@ def table_name(key: str) -> str:
     return settings.TABLE_NAMES.get(key) or f"{spec.base}-{settings.CONSOLE_ENV}"
 
 
+def put_new(table_key: str, item: dict[str, Any], key: str, **options: str) -> dict[str, Any]:
+    """Return the write of an item that must not exist, for a transaction. `key` names its partition key."""
+    put = {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    return {"Put": put | options}
+
+
 def key_of(name: str) -> str:
     """Return the key of a table by its name in this environment, or ""."""
     return next((key for key in TABLES if table_name(key) == name), "")

@@ -169,15 +169,8 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
 
 def seen_in(intent: Intent) -> HandOff:
     """Return the state that the person saw, with the attributes that an intent carries."""
-    state = state_of(intent.flag_seen, intent.agent_seen)
+    state = HandOffState.of(intent.flag_seen, intent.agent_seen)
     return HandOff(state, flag=intent.flag_seen, agent=intent.agent_seen)
-
-
-def state_of(flag: bool, agent: str) -> HandOffState:
-    """Return the state for a flag and an agent."""
-    if flag:
-        return HandOffState.HELD if agent else HandOffState.WAITING
-    return HandOffState.OVERRIDDEN if agent else HandOffState.AI
 
 
 def seal_intent(intent: Intent, staff: Staff) -> str:

@@ -21,7 +21,7 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
-from console.store.calls import ConditionFailed, TransactionRefused, table_name
+from console.store.calls import ConditionFailed, TransactionRefused, put_new, table_name
 from console.store.connection import call
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
@@ -188,8 +188,8 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     entry = act.entry(at, Result.PENDING)
     record = record_of(act, entry, at)
     puts = [
-        _put("IDEMPOTENCY", record.serialize(), "event_id", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
-        _put("AUDIT", entry.serialize(), "conversation_id"),
+        put_new("IDEMPOTENCY", record.serialize(), "event_id", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
+        put_new("AUDIT", entry.serialize(), "conversation_id"),
     ]
     try:
         retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
@@ -324,11 +324,6 @@ def recorded_of(raw: Raw) -> RecordedAction:
         # Absent on records of earlier versions.
         concerns_others=record.concerns_others is not False and hand_off_notices.concerns_others(record.intent or ""),
     )
-
-
-def _put(table_key: str, item: Raw, key: str, **options: str) -> dict[str, Any]:
-    put = {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
-    return {"Put": {**put, **options}}
 
 
 def _settle(table_key: str, key: Raw, attribute: str, value: str, *, touched: str = "") -> dict[str, Any]:

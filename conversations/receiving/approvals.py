@@ -23,7 +23,7 @@ from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, unseal
 from console.store import queues
-from console.store.calls import TransactionRefused, parallel, table_name
+from console.store.calls import TransactionRefused, parallel, put_new, table_name
 from console.store.connection import call, transaction
 from console.store.queues import NotSent
 from console.trail.actions import Action, Result
@@ -32,7 +32,7 @@ from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import text
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
-from conversations.receiving.recording import expiry, put_new
+from conversations.receiving.recording import expiry
 from conversations.receiving.rows import MessageRow, approvals_partition, decided_partition, position_of
 
 logger = logging.getLogger(__name__)

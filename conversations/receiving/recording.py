@@ -9,7 +9,7 @@ from django.conf import settings
 
 from console import clock
 from console.errors import NotFound, StoreUnavailable
-from console.store.calls import TransactionRefused, table_name
+from console.store.calls import TransactionRefused, put_new, table_name
 from console.store.connection import call
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
@@ -229,12 +229,6 @@ def _earlier(event_id: str) -> MessageRow | None:
     except NotFound:
         # Its row has expired: the message was handled long ago.
         return MessageRow(conversation, position, on_item=True)
-
-
-def put_new(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return the write of an item that must not exist, for a transaction. `key` names its partition key."""
-    put = {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
-    return {"Put": put}
 
 
 def expiry(now: datetime) -> int:

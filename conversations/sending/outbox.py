@@ -18,7 +18,7 @@ from console.permissions import Permission, Staff
 from console.refs import keyed_digest, seal_data, unseal_data
 from console.staff.throttling import count_use
 from console.store import queues
-from console.store.calls import TransactionRefused
+from console.store.calls import TransactionRefused, put_new
 from console.store.connection import call, transaction
 from console.telemetry import instrumentation
 from console.trail.actions import Action, Result
@@ -29,7 +29,7 @@ from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
 from conversations.receiving import appending
-from conversations.receiving.recording import digest_of, expiry, put_new, record_of
+from conversations.receiving.recording import digest_of, expiry, record_of
 from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, key_in, partition_of
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, explain_obstacle
 from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState

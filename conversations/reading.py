@@ -8,6 +8,7 @@ import re
 import unicodedata
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.urls import NoReverseMatch, reverse
@@ -26,8 +27,8 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The company's own number or address in `channel_config`; its copy for the reply index begins with `gsi_`.
 OWN_ADDRESSES = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
-# Keys that name the AI's model in `ai_config`, and how many maps deep they are looked for.
-_MODEL_NAMES, _DEEPEST = ("model", "ai_model", "model_id", "model_name", "deployment_name"), 3
+# Keys that name the AI's model, in order of preference, and in how many maps they are looked for.
+_MODEL_NAMES, _MOST_MAPS = ("model", "ai_model", "model_name", "deployment_name", "model_id"), 40
 # Characters of a configuration stored as JSON; a longer one is not parsed.
 _LONGEST_CONFIG = 100_000
 # Names, statuses and reasons repeat in many rows. Redacting them every time takes a fifth of a page's time, so results
@@ -83,31 +84,28 @@ def from_config(config: Any, channel: str, name: str) -> str:
     return found.strip() if isinstance(found, str) else ""
 
 
-def model_in(config: Any, channel: str = "") -> str:
+def model_in(config: Any, channel: str | None = None) -> str:
     """Return the name of the AI's model in a configuration, as written; "" if there is none. Never raises.
 
-    It is a key of the configuration itself, of the map of the conversation's `channel`, or of a provider's map. With a
-    channel, the maps of the other channels are ignored.
+    It is a key of the map of the conversation's `channel`, of the configuration itself, or of a map in it, such as a
+    provider's: the outermost one counts. The maps of other channels are ignored; None: no map is a channel's.
     """
     if isinstance(config, str) and len(config) <= _LONGEST_CONFIG:
         try:
             config = json.loads(config)
         except (ValueError, RecursionError):
             return ""
-    return _model_in(config, channel, _DEEPEST)
-
-
-def _model_in(config: Any, channel: str, deeper: int) -> str:
-    if not isinstance(config, dict):
-        return ""
-    named = (value.strip() for name in _MODEL_NAMES if isinstance(value := config.get(name), str))
-    own = next(filter(None, named), "")
-    if deeper == 0:
-        return own
-    inner = [(name, each) for name, each in config.items() if isinstance(each, dict)]
-    of_channel = next((found for name, each in inner if name == channel and (found := _model_in(each, "", 0))), "")
-    others = (_model_in(each, channel, deeper - 1) for name, each in inner if not channel or name not in CHANNELS)
-    return of_channel or own or next(filter(None, others), "")
+    maps = [config] if isinstance(config, dict) else []
+    for found in islice(maps, _MOST_MAPS):
+        if channel in CHANNELS and (model := model_in(found.get(channel))):
+            return model
+        named = (value.strip() for name in _MODEL_NAMES if isinstance(value := found.get(name), str))
+        if model := next(filter(None, named), ""):
+            return model
+        inner = (each for name, each in found.items() if channel is None or name not in CHANNELS)
+        # The loop goes on through what is added here: the maps of each level before those below them.
+        maps += [each for each in inner if isinstance(each, dict)]
+    return ""
 
 
 def names_of(item: Conversation) -> tuple[str, ...]:

@@ -81,12 +81,12 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
     """Read the episodes of an item in DynamoDB JSON. Never raises, whatever it contains."""
     messages = StoredMessages.of(stored.get("messages")).without_repeated(_texts(stored, "hand_off_message_ids"))
     changed = _instant(stored, "updated_at", "created_at")
-    channel = code_of(text_in(stored, "channel_method")).lower()
+    channel = text_in(stored, "channel_method").strip().lower()
     failed, why = _failure(stored)
     return ItemEpisodes(
         _split(stored, messages),
         text_in(stored, "project_id"),
-        channel,
+        code_of(channel).lower(),
         code_of(model_in(_plain(stored, "ai_config"), channel)),
         version_of(_plain(stored, "processor_version")),
         version_of(_plain(stored, "router_version")),

@@ -121,7 +121,12 @@ def test_each_day_has_its_price(settings):
         {"ai_model": "m"},
         {"model_id": "m", "temperature": 1},
         {"openai": {"deployment_name": "m"}},
+        {"model_name": "m", "model_id": "arn"},
         {"whatsapp": {"model": "m"}, "model": "other"},
+        {"whatsapp": {"azure": {"model": "m"}}, "model": "other"},
+        {"a": {"b": {"c": {"d": {"model": "m"}}}}},
+        {"first": {"in": {"model": "other"}}, "second": {"model": "m"}},
+        {str(number): number for number in range(100)} | {"openai": {"model": "m"}},
         {"openai_config": {"model": "m"}},
         {"openai_config": {"whatsapp": {"model_name": "m"}, "sms": {"model": "other"}}},
         {"sms": {"model": "other"}, "openai_config": {"replies": {"model": "m"}}},
@@ -134,9 +139,14 @@ def test_the_page_and_insight_find_the_model_where_writers_put_it(config):
     assert episodes_of(raw).model == "m"
 
 
-def test_without_a_channel_a_channels_model_will_do():
-    assert model_in({"sms": {"model": "m"}}) == "m"
-    assert model_in({"sms": {"model": "m"}}, "email") == ""
+@pytest.mark.parametrize("channel", [..., None, "", "teams", 7])
+def test_of_another_channel_or_of_none_no_channels_model_counts(channel):
+    item = conversation(ai_config={"sms": {"model": "x"}}, channel_method=channel)
+    raw = to_dynamodb(item)
+    assert totals_of(Conversation.from_raw_data(raw), StoredMessages.of(None), None).model == ""
+    assert episodes_of(raw).model == "unknown"
+    # What has no channels at all, such as a thread, has maps of any name.
+    assert model_in({"sms": {"model": "x"}}) == "x"
 
 
 @pytest.mark.parametrize(

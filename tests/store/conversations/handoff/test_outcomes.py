@@ -124,6 +124,11 @@ def test_a_holder_whom_the_form_saw_took_nothing():
     assert (str(error), error.winner) == (f"The AI has this conversation again{PARIS}.", "the AI")
 
 
+def test_a_holder_who_is_gone_took_nothing():
+    error = lost(WAITING | {"hand_off_action_id": "before"}, agent_seen="ben")
+    assert error.winner == "the platform"
+
+
 def test_a_request_of_the_platform_is_told():
     error = lost(WAITING | {"hand_off_action_id": "before"}, flag_seen=False)
     assert (str(error), error.winner) == (f"The platform asked for a human in the meantime{PARIS}.", "the platform")

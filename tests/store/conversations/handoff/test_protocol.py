@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from console import clock
-from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable
+from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, Throttled
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor
 from conversations.handoff import HandOffAction, LostRace, perform, release_all
@@ -109,6 +109,15 @@ def test_without_any_answer_nothing_further_is_asked(store):
 
     assert calls_of(store, work) == [LOAD, BEGIN, WRITE, READ_AGAIN]
     assert results(store) == {intent.action_id: "pending"}
+
+
+def test_a_rate_limit_is_told_though_nothing_could_be_read(store):
+    put(store, **WAITING)
+    intent = form(A.TAKE)
+    busy = faults.refuse(**ON_CONVERSATION, code="ProvisionedThroughputExceededException", times=faults.ALWAYS)
+    unread = faults.fail_before("GetItem", table_key="CONVERSATIONS", nth=2, times=faults.ALWAYS)
+    with busy, unread, pytest.raises(Throttled):
+        perform(intent, ANA)
 
 
 def test_a_trail_that_cannot_be_read_leaves_the_outcome_unknown(store):

@@ -140,6 +140,21 @@ def test_a_reason_replaces_the_one_before(seen, expected):
     assert effect(A.TAKE_OVER, seen, {}, reason="refund").values["hand_off_to_human_reason"] == expected
 
 
+@pytest.mark.parametrize(
+    ("action", "seen", "status", "is_asked"),
+    [
+        (A.LEAVE_TO_AI, AI, "failed_unknown", True),
+        (A.LEAVE_TO_AI, AI, "initial_message_sent", False),
+        (A.LEAVE_TO_AI, HELD, "failed_unknown", False),
+        (A.LEAVE, AI, "failed_unknown", False),
+        (A.ACKNOWLEDGE, OVERRIDDEN, "failed_unknown", False),
+    ],
+)
+def test_the_status_changes_only_where_a_service_gave_up_and_the_ai_is_asked_again(action, seen, status, is_asked):
+    change = effect(action, seen, {"conversation_status": status, ATTENTION: "failed"})
+    assert change.values.get("conversation_status") == ({"S": "retry"} if is_asked else None)
+
+
 def test_a_request_begins_when_the_customer_began_to_wait():
     since = datetime(2026, 1, 15, tzinfo=UTC)
     assert effect(A.REQUEST, AI, {}, since=since).values["hand_off_requested_at"] == {"S": "2026-01-15T00:00:00.000Z"}

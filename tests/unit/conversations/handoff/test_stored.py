@@ -4,13 +4,16 @@ import pytest
 
 from conversations.handoff.stored import (
     Conditions,
+    Expression,
     as_seen,
+    describe_routing_change,
     involves_routing,
     is_same_reason,
     is_set_by_console,
     leads_back_to_ai,
     reason_digest,
     reason_in,
+    update_item,
     was_switch_changed,
     went_to_people,
 )
@@ -71,6 +74,19 @@ def test_whose_routing_it_is(stored, went, ours, changed):
     assert went_to_people(stored) is went
     assert is_set_by_console(stored) is ours
     assert was_switch_changed(stored) is changed
+
+
+@pytest.mark.parametrize(
+    ("stored", "to_people", "back"),
+    [
+        ({}, "to people", ""),
+        ({SWITCH: ON, BEFORE: {"L": [OFF]}}, "", "as before"),
+        ({SWITCH: OFF, BEFORE: {"L": [OFF]}}, "to people", "kept as changed in the meantime"),
+    ],
+)
+def test_the_trail_says_what_an_action_does_to_the_routing(stored, to_people, back):
+    assert describe_routing_change(stored, for_people=True) == to_people
+    assert describe_routing_change(stored, for_people=False) == back
 
 
 @pytest.mark.parametrize(
@@ -150,6 +166,12 @@ def test_a_text_is_as_seen_and_nothing_is_only_as_nothing(seen, stored, further)
     assert clause == f"(#{AGENT} = :seen_{AGENT}{further})"
     drifted = {f":drifted_{AGENT}": stored[AGENT]} if "drifted" in further else {}
     assert values == {f":seen_{AGENT}": {"S": seen}} | drifted | ({} if seen else {":null": {"S": "NULL"}})
+
+
+def test_a_request_that_names_no_value_carries_none():
+    request = update_item("+44", "c", Expression(removed=("x",)), Conditions())
+    assert "ExpressionAttributeValues" not in request
+    assert request["UpdateExpression"] == "REMOVE #x"
 
 
 def test_as_seen_is_of_flag_holder_and_last_action():

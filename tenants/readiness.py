@@ -94,7 +94,7 @@ def _provider(tenant: Tenant) -> Point:
 
 def _admin(tenant: Tenant) -> Point:
     if lost := sum(not user.is_readable for user in tenant.users):
-        words = f"The platform cannot read {lost} of {len(tenant.users)} users, so it lets nobody in. Save them here."
+        words = f"The platform cannot read {lost} of {len(tenant.users)} users, so it lets nobody in. Save those here."
         return Point("Administrator", False, words, "users")
     admins = [user for user in tenant.admins if user.email]
     words = f"{len(admins)} with an email" if admins else "There is no administrator with an email."

@@ -66,6 +66,30 @@ def test_the_winner_has_a_name_for_people_and_a_username_for_services(loser, wor
     assert (error.winner, error.since, error.hand_off.agent) == ("ben", AT, "ben")
 
 
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("request", "asked for a human"),
+        ("take_over", "took it over"),
+        ("take", "took it"),
+        ("take_from_colleague", "took it from a colleague"),
+        ("release", "released it"),
+        ("hand_back", "handed it back to the AI"),
+        ("acknowledge", "left it with the AI"),
+        ("leave_to_ai", "left the reply to the AI"),
+        ("assign", "assigned it"),
+        ("hand_over", "handed it over to a group"),
+        ("mark_urgent", "marked it as urgent"),
+        ("mark_not_urgent", "marked it as not urgent"),
+        ("leave", "left it with the AI"),
+        ("reassert", "restored a person's decision"),
+    ],
+)
+def test_every_action_has_words_for_who_came_too_late(what, words):
+    error = lost({"hand_off_action_id": "theirs"}, ("theirs", "before", what), loser="")
+    assert str(error) == f"ben {words} first{PARIS}. {NOTHING}"
+
+
 def test_a_fence_is_nobodys_action():
     acts = [("fence", "theirs", "fence"), ("theirs", "before", "release")]
     error = lost(WAITING | {"hand_off_action_id": "fence"}, *acts)

@@ -10,7 +10,7 @@ from console.errors import StoreUnavailable
 from console.trail.actions import Result
 from conversations.handoff import HandOffAction, perform, resolution, settle
 from conversations.handoff.protocol import close, event_key, lookup
-from conversations.handoff.reconciliation import FENCE_AFTER, FENCED, REFUSED, pending_trails
+from conversations.handoff.reconciliation import FENCED, REFUSED, pending_trails
 from conversations.handoff.resolution import trail_links
 from conversations.reading import reference_of
 from tests import faults
@@ -116,7 +116,7 @@ def test_an_action_is_old_after_exactly_that_time(store, monkeypatch, more, is_o
     at = datetime(2026, 2, 1, 10, tzinfo=UTC)
     monkeypatch.setattr(clock, "now", lambda: at)
     intent = left_open()
-    monkeypatch.setattr(clock, "now", lambda: at + FENCE_AFTER + more)
+    monkeypatch.setattr(clock, "now", lambda: at + timedelta(minutes=10) + more)
     expected = (FENCED, "") if is_old else ("", "still open")
     assert said(settle(CONVERSATION))[intent.action_id] == expected
 

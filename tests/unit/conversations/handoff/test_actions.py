@@ -10,6 +10,9 @@ from console.errors import BadReference, Forbidden, Invalid
 from console.permissions import Role
 from console.refs import seal_data
 from conversations.handoff.actions import (
+    BEGINS,
+    ENDS_WITH_AI,
+    TO_AI,
     HandOffAction,
     Intent,
     allowed_actions,
@@ -281,6 +284,12 @@ def test_an_item_without_a_company_has_an_intent_and_a_given_id_is_kept():
     made = intent_for(A.TAKE, item, hand_off_of(item), "given")
     assert (made.company_id, made.action_id) == ("", "given")
     assert intent_for(A.TAKE, item, hand_off_of(item)).action_id not in ("", "given")
+
+
+def test_which_actions_lead_to_people_and_which_to_the_ai():
+    assert set(TO_AI) == {A.HAND_BACK, A.ACKNOWLEDGE, A.LEAVE_TO_AI}
+    assert set(BEGINS) == {A.REQUEST, A.TAKE_OVER, A.ASSIGN}
+    assert set(ENDS_WITH_AI) == {A.HAND_BACK, A.LEAVE_TO_AI, A.LEAVE}
 
 
 def test_a_number_that_was_sealed_is_no_intent():

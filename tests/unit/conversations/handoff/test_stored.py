@@ -3,6 +3,7 @@
 import pytest
 
 from conversations.handoff.stored import (
+    ATTRIBUTES,
     Conditions,
     Expression,
     as_seen,
@@ -13,10 +14,12 @@ from conversations.handoff.stored import (
     leads_back_to_ai,
     reason_digest,
     reason_in,
+    status_in,
     update_item,
     was_switch_changed,
     went_to_people,
 )
+from tests.support.conversations.handoff.kit import HAND_OFF
 
 SWITCH, BEFORE = "auto_queue_reply_message", "hand_off_routing_before"
 ON, OFF, NULL = {"BOOL": True}, {"BOOL": False}, {"NULL": True}
@@ -36,6 +39,26 @@ FLAG, AGENT, LAST = "hand_off_to_human", "hand_off_agent", "hand_off_action_id"
 )
 def test_a_reason_of_any_type_is_text(stored, expected):
     assert reason_in(stored) == expected
+
+
+def test_what_is_read_of_a_conversation_for_an_action():
+    """Its hand-off, and what tells scope, age, expiry, routing and whether a service is at work; never its messages."""
+    ours = HAND_OFF | {"hand_off_routing_before"}
+    known = {
+        "primary_channel",
+        "conversation_id",
+        "company_id",
+        "created_at",
+        "updated_at",
+        "conversation_status",
+        "ttl",
+    }
+    assert sorted(ATTRIBUTES) == sorted(ours | known | {SWITCH})
+
+
+@pytest.mark.parametrize("length", [60, 61])
+def test_a_status_is_short(length):
+    assert status_in({"conversation_status": {"S": "s" * length}}) == "s" * 60
 
 
 def test_a_reason_is_the_same_under_the_key_before_and_no_other(settings):

@@ -64,7 +64,12 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "console/middleware.py": (
         "tests/store/console/staff/test_guard.py",
         "tests/store/console/staff/test_sessions.py",
-        "tests/store/console/staff/test_second_factor.py",
+        "tests/store/console/staff/test_second_step.py",
+        "tests/store/console/telemetry/test_requests.py",
+        "tests/store/console/telemetry/test_metrics.py",
+        "tests/store/console/test_pages.py",
+        "tests/store/console/test_production.py",
+        "tests/store/console/test_uploads.py",
     ),
 }
 NEITHER = "not browser and not crawl and not slow"

@@ -1,5 +1,6 @@
 """Roles, permissions and scopes."""
 
+from dataclasses import replace
 from operator import add
 
 import pytest
@@ -7,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Forbidden
-from console.permissions import COMPANY, ROLE_PERMISSIONS, TENANT, Permission, Role, Scope, Staff
+from console.permissions import (
+    COMPANY,
+    ROLE_PERMISSIONS,
+    TENANT,
+    Permission,
+    Role,
+    Scope,
+    Staff,
+    id_of,
+    is_reserved,
+)
+from console.staff.models import StaffAccount
 
 # The table of roles as the product defines it: rows are permissions; a = agent, o = onboarding, u = auditor, A = admin.
 TABLE = {
@@ -86,6 +98,25 @@ def test_an_old_entry_stands_for_both_until_it_is_confirmed():
     assert Scope.of(["*", "x"]).confirmed({"x": [COMPANY]}).everything
 
 
+def test_an_old_entry_joins_what_the_scope_has():
+    old = Scope.of(["x", "company:y", "tenant:z"])
+    assert old.confirmed({"x": [COMPANY]}).stored() == ["company:x", "company:y", "tenant:z"]
+    assert old.confirmed({"x": [TENANT]}).stored() == ["company:y", "tenant:x", "tenant:z"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"), [("company:x", "x"), ("tenant:x", "x"), ("x", "x"), ("company:tenant:x", "tenant:x")]
+)
+def test_an_entry_names_an_id(entry, found):
+    assert id_of(entry) == found
+
+
+@pytest.mark.parametrize("word", ["all", " ALL ", "*", "company:x", "Tenant:x"])
+def test_what_a_scope_means_otherwise_is_no_id(word):
+    assert is_reserved(word)
+    assert not is_reserved("ci-aaa-001")
+
+
 @pytest.mark.parametrize("word", ["all", "ALL", "company:", "tenant:*", "**"])
 def test_no_word_but_the_star_is_everything(word):
     assert not Scope.of([word]).everything
@@ -116,6 +147,7 @@ def test_what_a_scope_shows_beyond_another(one, other, beyond):
         (["company:x"], "1 company"),
         (["company:x", "company:y", "tenant:x"], "2 companies, 1 tenant"),
         (["tenant:x", "tenant:y", "old"], "2 tenants, 1 company or tenant"),
+        (["tenant:x"], "1 tenant"),
     ],
 )
 def test_a_scope_in_a_few_words(entries, label):
@@ -153,6 +185,17 @@ def test_scope_survives_being_stored(ids):
         assert again.covers_company(each) == scope.covers_company(each)
         assert again.covers_tenant(each) == scope.covers_tenant(each)
     assert scope.everything == ("*" in ids)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_conversations_are_for_who_may_take_them_and_has_set_up_what_they_must(role):
+    assert person(role).hands_off is person(role).can(Permission.HAND_OFF)
+    assert not replace(person(role), must_add_second_factor=True).hands_off
+
+
+def test_an_account_without_a_zone_is_in_utc():
+    account = StaffAccount("somebody", role="agent", time_zone="")
+    assert Staff.of(account).time_zone == "UTC"
 
 
 def test_session_is_not_in_the_text_of_a_person():

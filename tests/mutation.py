@@ -60,7 +60,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/store/console/staff/test_guard.py",
         "tests/store/console/staff/test_directory.py",
     ),
-    "console/access.py": ("tests/store/console/staff/test_guard.py",),
+    "console/access.py": ("tests/unit/console/staff/test_permissions.py", "tests/store/console/staff/test_guard.py"),
     "console/middleware.py": (
         "tests/store/console/staff/test_guard.py",
         "tests/store/console/staff/test_sessions.py",

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.access import sets_up_second_factor
 from console.errors import Forbidden
 from console.permissions import (
     COMPANY,
@@ -155,6 +156,14 @@ def test_a_scope_in_a_few_words(entries, label):
     assert Scope.of(entries).is_empty is (not entries)
 
 
+def test_the_star_is_no_id():
+    assert Scope.of(["*", "company:x"]).unconfirmed == frozenset()
+
+
+def test_one_page_is_open_before_a_second_factor_is_set_up():
+    assert sets_up_second_factor(lambda request: None).sets_up_second_factor is True
+
+
 def test_everything_is_stored_as_the_star_alone():
     assert Scope.of(["*", "company:x", "tenant:y"]).stored() == ["*"]
 
@@ -193,9 +202,10 @@ def test_conversations_are_for_who_may_take_them_and_has_set_up_what_they_must(r
     assert not replace(person(role), must_add_second_factor=True).hands_off
 
 
-def test_an_account_without_a_zone_is_in_utc():
+def test_an_account_without_a_zone_or_a_name_is_in_utc_and_called_by_its_username():
     account = StaffAccount("somebody", role="agent", time_zone="")
-    assert Staff.of(account).time_zone == "UTC"
+    made = Staff.of(account, "the session")
+    assert (made.time_zone, made.display_name, made.session_id) == ("UTC", "somebody", "the session")
 
 
 def test_session_is_not_in_the_text_of_a_person():

@@ -306,7 +306,8 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
             groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 
-    return process_form(request, FormPage("team/groups.html", form, "the group", address, context), act)
+    page = FormPage("team/groups.html", form, "the group", address, context)
+    return process_form(request, page, act, validates=not (is_deletion and group))
 
 
 def _version_of(company_id: str, group: Group | None) -> int:

@@ -166,16 +166,18 @@ def process_form(
     page: FormPage,
     act: Callable[[], str],
     *,
+    validates: bool = True,
     passing: tuple[type[Exception], ...] = (),
 ) -> HttpResponse:
     """Show a form page; on POST, run `act`, which returns the success message, or show why it failed.
 
-    A failure is shown at the field that its `field` attribute names, and passed to the template as `refused`. The form
-    keeps what was typed. Errors in `passing` and errors outside `FAILURES` are raised.
+    `validates`: `act` uses what was typed, so it only runs if that is valid. A failure is shown at the field that its
+    `field` attribute names, and passed to the template as `refused`. The form keeps what was typed. Errors in `passing`
+    and errors outside `FAILURES` are raised.
     """
     if request.method != "POST":
         return render(request, page.template, page.context | {"form": page.form})
-    if not page.form.is_valid():
+    if validates and not page.form.is_valid():
         return answer(request, page.template, page.context | {"form": page.form}, Invalid())
     try:
         done = act()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.access import sets_up_second_factor
-from console.errors import Forbidden
+from console.errors import Forbidden, StoreUnavailable
 from console.permissions import (
     COMPANY,
     ROLE_PERMISSIONS,
@@ -206,6 +206,14 @@ def test_an_account_without_a_zone_or_a_name_is_in_utc_and_called_by_its_usernam
     account = StaffAccount("somebody", role="agent", time_zone="")
     made = Staff.of(account, "the session")
     assert (made.time_zone, made.display_name, made.session_id) == ("UTC", "somebody", "the session")
+
+
+def test_an_account_of_an_unknown_role_opens_nothing_and_one_without_a_scope_sees_nothing():
+    with pytest.raises(StoreUnavailable, match="Your account could not be read"):
+        Staff.of(StaffAccount("somebody", role="of another version"))
+    account = StaffAccount("somebody", role="agent")
+    account.scope = None
+    assert Staff.of(account).scope.is_empty
 
 
 def test_session_is_not_in_the_text_of_a_person():

@@ -1,13 +1,14 @@
 """Notifications to Amazon SNS topics, and as emails by Amazon SES."""
 
-import threading
 from collections.abc import Callable, Sequence
+from threading import Condition
 from typing import Any
 
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
+from cachetools import LRUCache, cached
 from django.conf import settings
 
 from console import clock
@@ -18,22 +19,21 @@ from conversations.notifications.notification import NotificationType
 
 MOST_LINES = 20
 
-_lock = threading.Lock()
-_clients: dict[tuple[str, str, str], Any] = {}
+
+def _where(service: str, region: str) -> tuple[str, ...]:
+    return service, region, settings.NOTIFICATIONS_ENDPOINT
 
 
+# Topics may be in any region.
+@cached(LRUCache(64), _where, condition=Condition())
 def _client(service: str, region: str) -> Any:
     """Return the shared client of a service in a region, created again if the endpoint changed (tests, demo)."""
-    key = service, region, settings.NOTIFICATIONS_ENDPOINT
-    with _lock:
-        if key not in _clients:
-            _clients[key] = botocore.session.get_session().create_client(
-                service,
-                region_name=region,
-                endpoint_url=settings.NOTIFICATIONS_ENDPOINT or None,
-                config=Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 1}),
-            )
-        return _clients[key]
+    return botocore.session.get_session().create_client(
+        service,
+        region_name=region,
+        endpoint_url=settings.NOTIFICATIONS_ENDPOINT or None,
+        config=Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 1}),
+    )
 
 
 def _ask_aws(call: Callable[..., Any], name: str, **request: Any) -> None:

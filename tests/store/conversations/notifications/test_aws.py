@@ -172,7 +172,7 @@ def test_an_aws_that_cannot_be_reached_is_words(store, aws, settings, monkeypatc
             monkeypatch.delenv(each)
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
-        monkeypatch.setattr(amazon, "_clients", {})
+        monkeypatch.setattr(amazon, "_client", amazon._client.__wrapped__)
     bring()
     [one] = list_deliveries(made.id) + list_deliveries(made.id, failed=True)
     assert one.problem == expected

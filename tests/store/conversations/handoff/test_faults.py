@@ -15,6 +15,7 @@ from tests.support.conversations.handoff.kit import (
     BEN,
     CONVERSATION,
     KEY,
+    ON_CONVERSATION,
     WAITING,
     foreign,
     form,
@@ -26,17 +27,7 @@ from tests.support.conversations.handoff.kit import (
 )
 
 A = HandOffAction
-ON_CONVERSATION = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 LATER = timedelta(minutes=11)
-
-
-@pytest.fixture
-def eleven_minutes_later(monkeypatch):
-    def move():
-        moment = clock.now() + LATER
-        monkeypatch.setattr(clock, "now", lambda: moment)
-
-    return move
 
 
 def flips(store, intent):

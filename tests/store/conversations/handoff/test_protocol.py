@@ -36,6 +36,7 @@ from tests.support.conversations.handoff.kit import (
     COMPANY,
     CONVERSATION,
     KEY,
+    ON_CONVERSATION,
     WAITING,
     form,
     held_by,
@@ -46,7 +47,6 @@ from tests.support.conversations.handoff.kit import (
 )
 
 A = HandOffAction
-ON_CONVERSATION: dict[str, Any] = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 ROOT = Actor("root", "admin")
 LOAD = READ_AGAIN = "GetItem CONVERSATIONS"
 BEGIN = CLOSE = "TransactWriteItems"

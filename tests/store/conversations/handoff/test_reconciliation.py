@@ -19,6 +19,7 @@ from tests.support.conversations.handoff.kit import (
     ANA,
     BEN,
     CONVERSATION,
+    ON_CONVERSATION,
     WAITING,
     conversation,
     form,
@@ -29,7 +30,6 @@ from tests.support.conversations.handoff.kit import (
 )
 
 A = HandOffAction
-ON_CONVERSATION: dict[str, Any] = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 AT_ONCE = timedelta(0)
 
 

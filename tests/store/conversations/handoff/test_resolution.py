@@ -22,6 +22,7 @@ from tests.support.conversations.handoff.kit import (
     CHANNEL,
     CONVERSATION,
     KEY,
+    ON_CONVERSATION,
     WAITING,
     conversation,
     form,
@@ -33,7 +34,6 @@ from tests.support.conversations.handoff.kit import (
 
 ROOT = Path(__file__).resolve().parents[4]
 A = HandOffAction
-ON_CONVERSATION = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 
 
 def links(*chain, **others):
@@ -111,15 +111,6 @@ def test_verdicts_are_true_of_any_history(steps, data):
 
 
 # --- the command -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def eleven_minutes_later(monkeypatch):
-    def move():
-        moment = clock.now() + timedelta(minutes=11)
-        monkeypatch.setattr(clock, "now", lambda: moment)
-
-    return move
 
 
 def left_open(action=A.TAKE, **changes):

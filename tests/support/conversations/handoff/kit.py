@@ -34,6 +34,8 @@ HAND_OFF = {
 }
 OURS = HAND_OFF | {"updated_at"}
 UPDATED_AT = "2026-01-31T09:00:00Z"
+# The one conditional write on the conversation, for faults.
+ON_CONVERSATION: dict[str, Any] = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 WAITING = {"hand_off_to_human": True, "hand_off_to_human_reason": "wants a person"}
 
 ALL = Scope(everything=True)

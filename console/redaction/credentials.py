@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -25,14 +26,20 @@ _MAX_DEPTH = 64
 _SHORTEST_WITH_TAIL = 12
 
 # Prefixes of the API keys of well-known services.
-KEY_PREFIX = r"(?:[spr]k|xox[a-z]|gh[pousr]|github_pat|glpat|whsec)[\-_]"
+KEY_PREFIX = (
+    r"(?:[spr]k|xox[a-z]|xapp|gh[pousr]|github_pat|gl(?:pat|rt|dt)|whsec|hf|npm|shp(?:at|ss|ca|pa)|dop_v1|pypi"
+    r"|sq0[a-z]{3})[\-_]"
+)
 # At least one digit, or a long piece without a hyphen, because `sk-learn-…` is not a key.
 _OPAQUE = r"(?:(?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}|[A-Za-z0-9]{20,256})(?![A-Za-z0-9_\-])"
-# A cheap first test: a text without any of these beginnings cannot match _SHAPE.
-BEGINNINGS = (
+# A cheap first test: a text without any of these cannot match _SHAPE, and most keys need a long piece.
+_BEGINNINGS = ("eyJ", "ya29.", "earer ", "EARER ", "asic ", "PRIVATE KEY", "$", "://")
+_BEGINNINGS_OF_LONG = (
     *("AKIA", "ASIA", "AIza", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr"),
-    *("github_pat_", "glpat-", "whsec_", "eyJ", "earer ", "EARER ", "PRIVATE KEY", "$"),
+    *("github_pat_", "glpat-", "glrt-", "gldt-", "whsec_", "hf_", "npm_", "shp", "dop_v1_", "pypi-", "sq0", "xapp-"),
+    *("SG.", "EAA", "key-", "-us", "hvs.", "GOCSPX-", "dckr_", "AC", "SK", "bc1", "0x"),
 )
+_has_long_piece = re.compile(r"\b[\w\-]{16}", re.ASCII).search
 _SHAPE = re.compile(
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])AIza[A-Za-z0-9_\-]{30,40}(?![A-Za-z0-9_\-])"
@@ -40,17 +47,33 @@ _SHAPE = re.compile(
     r"|(?<![\w\-])eyJ[\w\-]{8,4096}\.[\w\-]{4,8192}(?:\.[\w\-]{0,4096})?"
     r"|(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ ]{1,4}"
     r"(?P<bearer>(?=[A-Za-z._~+/=\-]{0,64}[0-9])[\w.~+/=\-]{8,4096}|[A-Za-z0-9]{16,4096})"
+    # SendGrid, Google; an account of Twilio and its token; wallets
+    r"|(?<![A-Za-z0-9])(?:SG\.[A-Za-z0-9_\-]{16,64}\.[A-Za-z0-9_\-]{16,128}|ya29\.[A-Za-z0-9_\-]{10,512})"
+    r"|(?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}:[0-9a-zA-Z]{32}(?![0-9A-Za-z])"
+    r"|(?<![A-Za-z0-9])(?:bc1[a-z0-9]{25,87}|0x[0-9A-Fa-f]{40})(?![0-9A-Za-z])"
+    # the password in a link to a database, and links that let anyone send to a channel
+    r"|://[^\s/:@\0]{0,64}:(?P<password>[^\s/@\0*]{1,128})@"
+    r"|hooks\.slack\.com/(?P<slack>(?:services|workflows|triggers)/[^\s\"'<>)\0]{1,256})"
+    r"|discord(?:app)?\.com/api/webhooks/(?P<discord>[^\s\"'<>)\0]{1,256})"
+    r"|office\.com/webhook[a-z0-9]{0,8}/(?P<teams>[^\s\"'<>)\0]{1,512})"
+    r"|api\.telegram\.org/(?P<telegram>bot[^\s\"'<>)/\0]{1,128})"
+    r"|(?<![A-Za-z0-9])[Bb]asic[ ](?P<basic>(?=[A-Za-z+/]{0,64}[0-9=])[A-Za-z0-9+/]{8,4096}={0,2})"
+    # Facebook, Mailgun, Mailchimp, Vault, Google, Docker
+    r"|(?<![A-Za-z0-9])(?:EAA[A-Za-z0-9]{24,512}|key-[0-9a-f]{32}|[0-9a-f]{32}-us[0-9]{1,2}|hvs\.[A-Za-z0-9_\-]{16,256}"
+    r"|(?:GOCSPX-|dckr_pat_)[A-Za-z0-9_\-]{16,256})(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])(?:argon2|pbkdf2_|bcrypt|scrypt|md5)\w{0,20}\$[^\s'\"\0]{1,512}"
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^\-]|-(?!----)){0,16384}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
     re.ASCII,
 )
+# An & within a value: a password may contain one, so only one before another field ends it.
+AMPERSAND = r"&(?!(?:amp;)?[\w.\-]{1,64}=)"
 # ?token=…&sig=…
 _PARAMETER = re.compile(
-    r"[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
+    rf"[?&#;](?P<key>[\w.\-]{{1,64}})=(?P<value>(?:[^\s&#;,\"'<>()\[\]{{}}|\0]|{AMPERSAND}){{1,4096}})",
     re.ASCII,
 )
 # An unquoted value of a field: up to the end of the line or the next key.
-PHRASE = r"[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120}"
+PHRASE = rf"[^\s;&|<>\"'{{}}\[\]](?:[^\s;&|<>\"{{}}]|{AMPERSAND}|[^\S\n](?![^\S\n]{{0,2}}[\w.\-]{{1,40}}=)){{0,120}}"
 # password: hunter, in logs and configuration; for pages, fields.py finds all fields.
 _FIELD = re.compile(
     rf"(?<![\w.\-])(?P<key>[\w.\-]{{1,64}})[\"']?[ ]?[=:]++>?[ ]?"
@@ -60,6 +83,11 @@ _FIELD = re.compile(
 _NO_VALUE = word_set("null none true false")
 # ARNs may name a credential; they are masked in configuration and logs only.
 _RESOURCE = re.compile(r"arn:[a-z\-]{0,20}:\S*", re.ASCII)
+
+
+def may_hold_credential(text: str) -> bool:
+    """Return whether a text has the beginning of a credential that is recognised by its shape."""
+    return holds_any(text, _BEGINNINGS) or (_has_long_piece(text) is not None and holds_any(text, _BEGINNINGS_OF_LONG))
 
 
 def mask_credential(text: str) -> str:
@@ -108,11 +136,45 @@ def mask_credentials(value: Any) -> Any:
     return _walk(value, secret=False, depth=0)
 
 
+def restore_credentials(typed: Any, stored: Any) -> Any:
+    """Return a value that a person edited as `mask_credentials(stored)`, with what the masks stand for.
+
+    A mask is only replaced where it was: in the same part of an object, or in an unchanged member of a list. Raises
+    `ValueError` for any other.
+    """
+    restored = _restored(typed, stored, mask_credentials(stored))
+    if _count_masks(restored) > _count_masks(stored):
+        raise ValueError(f"{FULL_MASK} hides a stored secret. Leave it where it was, or enter the secret in full.")
+    return restored
+
+
+def _restored(typed: Any, stored: Any, masked: Any) -> Any:
+    # Not by ==, for which true is 1.
+    if repr(typed) == repr(masked):
+        return stored
+    if isinstance(typed, dict) and isinstance(stored, dict):
+        return {
+            key: _restored(each, stored[key], masked[key]) if key in stored else each for key, each in typed.items()
+        }
+    if isinstance(typed, list) and isinstance(stored, list):
+        hidden = dict(zip(map(repr, masked), stored, strict=True))
+        # Two members that look alike are only told apart in a list that is unchanged.
+        alike = {name for name, number in Counter(map(repr, masked)).items() if number > 1}
+        return [each if repr(each) in alike else hidden.get(repr(each), each) for each in typed]
+    return typed
+
+
+def _count_masks(value: Any) -> int:
+    if isinstance(value, dict | list):
+        return sum(map(_count_masks, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and FULL_MASK in value
+
+
 def _found(text: str) -> list[tuple[int, int]]:
     """Return the spans of credentials; of a link, only the value of the parameter."""
     found: list[tuple[int, int]] = []
-    if holds_any(text, BEGINNINGS):
-        found += [each.span("bearer" if each["bearer"] is not None else 0) for each in _SHAPE.finditer(text)]
+    if may_hold_credential(text):
+        found += [each.span(each.lastgroup or 0) for each in _SHAPE.finditer(text)]
     if "=" in text:
         found += [each.span("value") for each in _PARAMETER.finditer(text) if _is_secret_parameter(*each.groups())]
     return found

@@ -12,11 +12,12 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from itertools import takewhile
 
 from cachetools import LRUCache
 
 from console.redaction.keys import CONTACT, KeyKind, KeyKinds, key_kinds, looks_like_name, mask_value
-from console.redaction.masks import FULL_MASK, cut
+from console.redaction.masks import ELLIPSIS, FULL_MASK, cut
 from console.redaction.names import without_names
 from console.redaction.shapes import is_plain_text, is_whole_number
 from console.redaction.text import kind_of_key, redact_suspicious, redact_text
@@ -24,7 +25,8 @@ from console.redaction.walk import NotJsonError, Walk, redact_number
 
 # Where JSON may begin inside other text.
 _OPENING = re.compile(r'[{\[](?=\s{0,16}["{\[])|\A\s*\[(?=\s{0,16}(?:-?[0-9]|(?:true|false|null|NaN|-?Infinity)\b))')
-_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+# A number, or a version but no phone number: 10.0.19045
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|(?![0-9]*\.[0-9]{3}\.)[0-9]{1,3}(?:\.[0-9]{1,5}){2,3}")
 # Levels of documents inside strings of documents.
 _MAX_NESTING = 12
 # Each failed walk costs another pass over the text.
@@ -330,6 +332,10 @@ class RedactedMemo:
 _cached = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 
 
+# How many characters of a long text are looked at for an excerpt or its beginning, and how many more to mask these.
+BEGINNING, MARGIN = 4_096, 512
+
+
 def redact(text: str) -> str:
     """Return text with every piece of personal data masked; a second call changes nothing.
 
@@ -341,9 +347,27 @@ def redact(text: str) -> str:
     return _cached(text)
 
 
+def beginning_of(text: str, most: int, mask: Callable[[str], str] = redact) -> str:
+    """Return the masked beginning of a text: of at most so many characters, and no part of what is masked.
+
+    The rest is not masked either, so the work does not grow with it.
+    """
+    if len(text) <= most:
+        return mask(text)
+    if most <= 0:
+        return ""
+    # A number or name that the cut splits is not recognised: return what is the same with more of the text, and end
+    # between words.
+    pairs = zip(mask(text[:most]), mask(text[: most + MARGIN]), strict=False)
+    shown = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    ends = max(shown.rfind(blank) for blank in " \n")
+    return shown[:ends] if ends > most - MARGIN else shown
+
+
 def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
     """Return at most `length` characters of the redacted text, ellipsis included; it is redacted first, then cut.
 
-    `names` of a known person are masked too.
+    `length` is at most `BEGINNING`, beyond which nothing is looked at. `names` of a known person are masked too.
     """
-    return cut(without_names(redact(text), names), length)
+    shown = without_names(beginning_of(text, BEGINNING), names)
+    return cut(shown if len(text) <= BEGINNING else shown + ELLIPSIS, length)

@@ -1,18 +1,20 @@
 """Rules that match by the word before a value: `key=value` pairs, and order and tracking numbers in plain text."""
 
 import re
-from itertools import groupby
-from operator import itemgetter
 
-from console.redaction.credentials import PHRASE
+from console.redaction import words
+from console.redaction.credentials import AMPERSAND, PHRASE
 from console.redaction.keys import KeyKind, KeyKinds, looks_like_name, mask_value, words_of
+from console.redaction.lexicon import Lexicon, lowered, pattern_of, pieces_of
 from console.redaction.masks import (
     BLANK,
     FULL_MASK,
     Claim,
     digits_of,
     mask_order,
+    word_set,
 )
+from console.redaction.phrase import BETWEEN
 from console.redaction.shapes import NUMBER_IN_GROUPS
 
 # Not shared with the JSON walk, which does not redact keys that its own KeyKinds has.
@@ -36,6 +38,7 @@ _BRACKETED = re.compile(r"[\[({](?P<value>[^\[\](){}]{1,400})(?:[\])}]|\Z)")
 _PHONE = re.compile(r"(?P<value>[+(]{0,2}[0-9][0-9 .()\-/+]*)(?<![ ])")
 _ONE = r"""[^\s,;&|"'<>{}\[\]()]"""
 _TOKEN = re.compile(rf"(?P<value>{_ONE}{{1,400}})")
+_PARAMETER = re.compile(rf"(?P<value>(?:{_ONE}|{AMPERSAND}){{1,400}})")
 # One number or a list: each further one has four digits and is neither a date nor another field.
 _NEXT = (
     r"(?:,[ ]?|[ ](?:and|und|et|y|e|en|&)[ ])#?(?!(?:19|20)[0-9]{2}[\-/.])"
@@ -124,7 +127,7 @@ def _sensitive_claim(kind: KeyKind, sign: str, text: str, position: int, in_link
         found = quoted.match(text, position)
         value = found["value"] if found else ""
     else:
-        found = (_TOKEN if kind is _PERSONAL and in_link else _BARE[kind]).match(text, position)
+        found = (_PARAMETER if kind is _PERSONAL and in_link else _BARE[kind]).match(text, position)
         value = found["value"] if found else ""
         if len(digits_of(value)) < _FEWEST_DIGITS.get(kind, 0) or (kind is _EMAIL and sign == ":"):
             return None
@@ -135,73 +138,57 @@ def _sensitive_claim(kind: KeyKind, sign: str, text: str, position: int, in_link
 
 # --- Order and tracking numbers ---------------------------------------------------------------------------------------
 
-# The patterns match lower-case text. Between the word and the number:
-_FILLER = (
-    r"(?:[\s:#=№°º./\-*_(\"'>]|</?[a-z]{1,10}>"
-    # º is decoded as an o.
-    r"|(?<![a-z])(?:n\.o|no|nr|num|núm|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes"
-    r"|kod|código|confirmation|is|was|are|ist|est|es|lautet|de|номер|số|mã|là)(?![a-z])|号码|号|編號|番号|番號|编号|號|是|为"
-    r"|رقم|هو|नंबर|नम्बर|संख्या|번호|หมายเลข|เลขที่|αριθμός|מספר)"
-)
-# Or nothing: order48213, 订单48213
-_BETWEEN = rf"(?:{_FILLER}{{1,12}}|(?=[0-9]{{5}}))"
-_ORDER_STEMS = (
-    *("best.-", "po ?#", "po ?n[oru]"),
-    *("ord", "bestell", "beställ", "bestil", "auftrag", "pedido", "commande", "encomenda"),
-    *("comand", "zamowieni", "zamówieni", "objedn", "rendel", "tilau", "sipari", "заказ", "замовл"),
-    *("订单", "訂單", "单号", "單號", "注文", "주문", "طلب", "ऑर्डर", "आर्डर", "คำสั่งซื้อ", "ออเดอร์", "đơn", "đặt hàng"),
-    *("pesanan", "παραγγελ", "הזמנ"),
-)
-_ORDER_WORD = (
-    r"(?<![a-z])(?:orders?(?:id|no|nr|number)?|ordrer?|ordin[ei]|best(?:ell|äll|il)[a-zäöüß]{0,12}(?:-nr)?"
-    r"|auftr(?:ag|ags)(?:nummer|nr)?|pedidos?|commandes?|encomendas?|comand[aăeiz]{1,3}|zam[oó]wieni[ea]"
-    r"|best\.(?=-(?:nr|no))|po(?=[ ]?(?:#|n(?:o|r|um)))"
-    r"|objedn[aáeéiívkuy]{2,6}|rendelés[a-záéíóöőúüű]{0,10}|tilau[a-zäö]{1,8}|sipari[sş][a-zığüşöç]{0,6}"
-    r"|заказ[а-я]{0,3}|замовлення|订单|訂單|单号|單號|注文|주문[가-힣]{0,4}|طلب[ء-ي]{0,4}|[ऑआ]र्डर|คำสั่งซื้อ|ออเดอร์"
-    r"|đơn(?: hàng)?|đặt hàng|pesanan|παραγγελ[α-ωά-ώ]{1,4}|הזמנ[א-ת]{1,3}|ord)(?![a-z])"
-)
-# 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 unless a slash precedes it
+_PREFIX = r"(?:[a-z]{1,6}[\-/]){0,3}(?:[a-z]{1,6})?"
+# Between a word and its number, or nothing: order48213, 订单48213
+_BETWEEN = rf"(?:{BETWEEN}{{1,12}}|(?=[0-9]{{5}}))"
+# 8315, WC-20155, WEB-UK-482133, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 unless behind a slash
 _ORDER_ID = (
-    rf"(?:(?<!/){NUMBER_IN_GROUPS}|(?:[a-z]{{1,6}}[\-/]?)?[0-9][a-z0-9]{{0,40}}"
+    rf"(?:(?<!/){NUMBER_IN_GROUPS}|{_PREFIX}[0-9][a-z0-9]{{0,40}}"
     r"(?:[\-/](?:[a-z]?[0-9][a-z0-9]{0,40}|[a-z]{1,2}(?![a-z]))){0,6})"
 )
 # A comma or a word between two numbers.
-_AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|&)(?![a-z])){1,2}[ ]?\#?"
+_AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|or|oder|ou|&)(?![a-z])){1,2}[ ]?\#?"
 _list_of_orders = re.compile(rf"{_ORDER_ID}(?:{_AND}{_ORDER_ID})*").match
 _orders = re.compile(_ORDER_ID).finditer
 # At least four: three would be the status in "POST /orders 201", and a shorter number would be shown in full.
 _has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
-# "#86125" or "#JR08091" alone; not TS#171…, &#64; or a colour such as #a1b2c3 or #AB12345F.
-_HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>[A-Z]{0,4}[0-9]{5,})(?![0-9A-Za-z\-])")
+# "#86125", "#JR08091" or "#PO-784300" alone; not TS#171…, &#64; or a colour such as #a1b2c3 or #AB12345F.
+_HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>(?:[A-Z]{1,4}-?)?[0-9]{5,})(?![0-9A-Za-z\-])")
 
-_TRACKING_STEMS = (
-    *("track", "trk", "awb", "waybill", "parcel", "shipment", "consign", "package", "sendung", "paket", "pakket"),
-    *("colis", "suivi", "paquete", "env", "seguimiento", "pacco", "rastre", "spedizion", "przesyłk", "sporing"),
-    *("трек", "运单", "快递"),
+# 1500 units, 1200 €
+is_amount = re.compile(rf"[0-9]{{1,6}}(?:[.,][0-9]{{2}})?[ ]?(?:[€$£¥₹%]|{pattern_of(words.UNIT)})").match
+LABELS = Lexicon(words.HARMLESS_LABEL, words.VERSION_LABEL)
+# EAN 4006381333931, VAT no. GB123456789
+_labelled = re.compile(
+    rf"(?:{pattern_of(words.HARMLESS_LABEL)})(?:[ :#.=\-]|(?:no|nr|number|id|is|code)(?![a-z])){{0,5}}"
+    r"(?P<number>[a-z]{0,3}[ \-]?(?!0[0-9]{9,10}(?![0-9]))[0-9][0-9a-z.\-]{0,24})"
+    rf"|(?:{pattern_of(words.VERSION_LABEL)})[ :=]{{1,3}}(?P<version>[0-9]{{1,8}}(?:[.\-][0-9a-z]{{1,8}}){{1,5}})"
+).finditer
+# 48213 is my order number
+_ORDER_BEFORE = re.compile(
+    rf"(?<![\w.,/\-])(?P<id>#?(?:[a-z]{{1,6}}-){{0,2}}[a-z]{{0,3}}[0-9]{{4,20}}(?:-[0-9]{{1,12}}){{0,3}})"
+    rf"(?=[^0-9]*[^\W\d_])"
+    rf"(?:[\s,.()\-:\"'–—]|{pattern_of(words.NUMBER_SIGN + words.FILLER + words.BEFORE_WORD)}){{1,12}}\Z"
 )
-_TRACKING_WORD = (
-    r"(?<![a-z])(?:track(?:ing)?(?:nummer|number|code|id|no|nr)?(?:[ ](?:&|and)[ ]trace)?|waybill|awb|parcels?|shipment"
-    r"|consignment(?: note)?|sendung(?:s(?:nummer|nr|verfolgung))?|paket(?:nummer)?|paquete|colis|env[ií]o|seguimiento"
-    r"|suivi|pacco|package|pakket|trk(?:nbr)?|rastre(?:io|amento)|spedizione|przesyłk[aię]|sporing|трек|运单|快递)(?![a-z])"
-)
+_JOINING = word_set((words.NUMBER_SIGN + words.FILLER + words.BEFORE_WORD).replace("_", " "))
+_WINDOW = 48
+
 _and_another = re.compile(rf"{_AND}(?=[a-z0-9])").match
 # In one piece, or in groups of digits and capitals: D 100 113 459 830 10
 _tracking_id = re.compile(
     r"[A-Za-z0-9]{1,64}(?:-[A-Za-z0-9]{1,40}){0,6}"
     r"(?:[ ](?:[0-9]{1,40}[A-Z]{0,3}|[A-Z]{1,3}[0-9]{0,40})(?![A-Za-z0-9])){0,16}"
 ).match
-# The beginnings of all these words, grouped by first letter; checking only beginnings of words is far faster.
-_BEGINNINGS = "|".join(
-    f"{first}(?:{'|'.join(stem[1:] for stem in stems)})"
-    for first, stems in groupby(sorted((*_ORDER_STEMS, *_TRACKING_STEMS)), key=itemgetter(0))
-)
+# The beginnings of all these words; checking only beginnings of words is far faster.
+_BEGINNINGS = pieces_of(" ".join(re.split(r"[_*.]", word)[0][:5] for word in (words.ORDER + words.TRACKING).split()))
 _NO_LETTERS = r"[\x00-`{-\x7f]*+"
 # Text up to the next word with one of these beginnings.
 _up_to_a_word = re.compile(rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*").match
 # One of the words, and the filler between it and the number.
 _word = re.compile(
-    rf"(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
-    rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))"
+    rf"(?P<orders>(?:{pattern_of(words.ORDER)}){_BETWEEN}(?={_PREFIX}[0-9]))"
+    rf"|(?P<parcels>(?:{pattern_of(words.TRACKING)}){_BETWEEN}(?=[a-z0-9]))"
+    rf"|(?P<behind>{pattern_of(words.ORDER)})"
 ).match
 # Five digits, or four within eight or more capitals and digits.
 _is_tracking_id = re.compile(r"(?:[^0-9]*+[0-9]){5}|(?=[A-Z0-9]{8})(?:[A-Z]*[0-9]){4}").match
@@ -218,22 +205,27 @@ _URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^
 
 def numbers_after_words(text: str) -> list[Claim]:
     """Mask tracking numbers after "tracking", "parcel" …, and order numbers, one or a list, after "order" …"""
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few capitals are one character and two in lower case
-        lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    lower = lowered(text)
     claims: list[Claim] = []
     position = orders_end = parcels_end = 0
-    while (before := _up_to_a_word(lowered, position)) and (start := before.end()) < len(lowered):
+    while (before := _up_to_a_word(lower, position)) and (start := before.end()) < len(lower):
         position = start + 1
-        word = _word(lowered, start)
+        word = _word(lower, start)
         if word is None:
             continue
-        if word.lastgroup == "orders":
-            if start >= orders_end:
-                orders_end = _order_numbers(text, lowered, word.end(), claims)
-        elif start >= parcels_end:
-            parcels_end = _tracking_numbers(text, lowered, word.end(), claims)
+        if word.lastgroup == "parcels":
+            if start >= parcels_end:
+                parcels_end = _tracking_numbers(text, lower, word.end(), claims)
+        elif start >= orders_end:
+            if word.lastgroup == "orders":
+                orders_end = _order_numbers(text, lower, word.end(), claims)
+            _order_number_before(text, lower, start, orders_end, claims)
     return _apart(claims) if len(claims) > 1 else claims
+
+
+def labelled_numbers(text: str) -> list[Claim]:
+    """Claim, to be kept, numbers of articles, companies, queues and versions, as the word before them says."""
+    return [(*found.span(found.lastgroup or 0), None) for found in _labelled(lowered(text))]
 
 
 def hash_numbers(text: str) -> list[Claim]:
@@ -256,26 +248,38 @@ def tracking_links(text: str) -> list[Claim]:
     return claims
 
 
-def _order_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
+def _order_numbers(text: str, lower: str, start: int, claims: list[Claim]) -> int:
     """Claim the order numbers of a list that begins at `start`; return the end of the list."""
-    found = _list_of_orders(lowered, start)
+    found = _list_of_orders(lower, start)
     if found is None:
         return start
-    for order in _orders(lowered, start, found.end()):
+    for order in _orders(lower, start, found.end()):
         first, last = order.span()
         number = text[first:last]
-        if _has_order_digits(number):
+        if _has_order_digits(number) and not is_amount(lower, first):
             claims.append((first, last, mask_order(number)))
     return found.end()
 
 
-def _tracking_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
+def _order_number_before(text: str, lower: str, start: int, floor: int, claims: list[Claim]) -> None:
+    """Claim the order number before a word that starts at `start`: 48213 is my order number."""
+    first = max(0, start - _WINDOW)
+    last_word = lower[first:start].rstrip(" ,.():\"'").rpartition(" ")[2].lstrip("(\"'")
+    if last_word.isascii() and last_word not in _JOINING:
+        return
+    found = _ORDER_BEFORE.search(lower[first:start])
+    if found:
+        span = (first + found.start("id"), first + found.end("id"))
+        claims.append((*span, mask_order(text[slice(*span)])))
+
+
+def _tracking_numbers(text: str, lower: str, start: int, claims: list[Claim]) -> int:
     """Claim the tracking numbers that begin at `start`; return the end of the last one."""
     end = start
     while (found := _tracking_id(text, start)) and _is_tracking_id(found.group()):
         end = found.end()
         claims.append((start, end, FULL_MASK))
-        another = _and_another(lowered, end)
+        another = _and_another(lower, end)
         if another is None:
             break
         start = another.end()

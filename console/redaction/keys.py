@@ -7,8 +7,19 @@ To recognise a new key, add its word here; words for credentials are in credenti
 import re
 from enum import Enum
 
+from console.redaction import words as lists
 from console.redaction.credentials import is_secret
-from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits, word_set
+from console.redaction.lexicon import Lexicon, key_words
+from console.redaction.masks import (
+    EMAIL_MASK,
+    FULL_MASK,
+    MARKS,
+    digits_of,
+    is_mask,
+    mask_order,
+    mask_phone_digits,
+    word_set,
+)
 
 
 class KeyKind(Enum):
@@ -51,22 +62,37 @@ _TRACKING = word_set(
     "tracking trackings trackingnumber trackingnumbers trackingno trackingid trackingcode trackingurl trackinglink "
     "tracknumber tracknumbers trackno trknbr trknum awb awbs airwaybill waybill waybills piececode sendungsnummer "
     "sendungsnr paketnummer"
-)
+) | key_words(lists.TRACKING_KEYS)
 _ORDER = word_set("order orders")
 _ORDER_GLUED = word_set(
     "orderid orderids ordernumber ordernumbers orderno ordernr orderref purchaseorder bestellnummer bestellnr "
     "auftragsnummer auftragsnr pedido pedidos commande commandes encomenda"
-)
+) | key_words(lists.ORDER_KEYS)
+# With a word for a number only: purchase_id.
+_LIKE_ORDERS = word_set("purchase booking reservation orden reserva compra")
+_LIKE_ORDERS_BUT_ID = word_set("invoice receipt factura facture fattura")
 _ADDRESS = word_set(
     "address addresses street postcode postalcode zip zipcode dob birthdate birthday birth ssn passport iban "
     "adresse anschrift strasse straße hausnummer plz direccion dirección endereco endereço indirizzo adres"
 )
-_BIRTH = word_set("birth birthday birthdate dob")
+_BIRTH = word_set("birth birthday birthdate dob") | key_words(lists.BIRTH_KEYS)
+_ADDRESS |= _BIRTH | key_words(lists.ADDRESS_KEYS) | key_words(lists.PAPER_KEYS)
+# In scripts without spaces a key is one word, such as 客户姓名.
+_DESCRIBES_JOINED = Lexicon(lists.JOINED_DESCRIPTORS).holds_piece
+_JOINED_KINDS = (
+    (KeyKind.PERSONAL, Lexicon(lists.NAME_KEYS, lists.ADDRESS_KEYS, lists.BIRTH_KEYS, lists.PAPER_KEYS).holds_piece),
+    (KeyKind.PERSONAL, Lexicon(lists.LOG_IN, lists.PIN, lists.ONE_TIME_CODE).holds_piece),
+    (KeyKind.PHONE, Lexicon(lists.PHONE_KEYS).holds_piece),
+    (KeyKind.EMAIL, Lexicon(lists.EMAIL_KEYS).holds_piece),
+    (KeyKind.TRACKING, Lexicon(lists.JOINED_TRACKING_KEYS).holds_piece),
+    (KeyKind.ORDER, Lexicon(lists.JOINED_ORDER_KEYS).holds_piece),
+)
+_PASSWORDS = key_words(lists.LOG_IN) | key_words(lists.PIN)
 _NAMES = word_set(
     "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname "
     "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam "
     "displayname realname"
-)
+) | key_words(lists.NAME_KEYS)
 _NAME_PARTS = word_set("first last full given family middle maiden sur fore nick real display")
 _PERSON = word_set(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
@@ -78,7 +104,8 @@ _PERSON = word_set(
 _HOLDS_NAME = word_set(
     "customer contact person user recipient sender client buyer shopper guest patient subscriber caller owner member "
     "employee lead consumer receiver payer cardholder attendee passenger candidate applicant agent assignee"
-)
+) | key_words(lists.HOLDER_KEYS)
+_NAME = key_words(lists.NAME_LIKE_KEYS)
 # Things whose name is not a person's: {"product": {"name": "Blue Shirt"}}.
 _THINGS = word_set(
     "product item tool function model template project company tenant organisation organization org queue table file "
@@ -88,7 +115,9 @@ _THINGS = word_set(
     "module package library class test suite job task run thread session campaign app application environment action "
     "practice collection label attribute header schema database document page section site"
 )
-_NUMBER = word_set("number numbers no nr num nbr id ids ref reference references code codes name key confirmation")
+_NUMBER = word_set(
+    "number numbers no nr num nbr id ids ref reference references code codes name key confirmation numero número nummer"
+)
 # DynamoDB's type of a value, and of a container: {"order_id": {"S": "48213"}}.
 _TYPES = word_set("s n b ss ns bs")
 _CONTAINER_TYPES = frozenset({"M", "L"})
@@ -110,15 +139,19 @@ _SAFE = word_set(
     "amounts price prices total subtotal cost costs minor cents size sizes bytes length count counts offset latency "
     "ms millis us ns elapsed duration seconds seq sequence version status index limit page attempt attempts retries "
     "width height seed quantity qty rate score percent weight balance capacity units rows lines chars characters "
-    "commit rev revision build pid after delay timeout interval port color colour priority position rank"
+    "commit rev revision build pid after delay timeout interval port color colour priority position rank "
+    "sku ean upc gtin asin isbn depth vat"
 )
 
-_PARTICLES = word_set("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
+PARTICLES = word_set("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
 _has_inner_capital = re.compile(r"(?:Mc|Mac|De|Di|Du|La|Le|Van|O['’]|D['’]|L['’]|\w+-)\w")
-_SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
+# Letters of every script but Latin capitals, with their vowel signs, which are no letters: nothing matches both.
+_SMALL = rf"(?:[^\W\d_A-ZÀ-Þ]|(?!\w)[{MARKS}])"
+_SPLIT = re.compile(rf"[A-Z]+(?!{_SMALL})|[A-ZÀ-Þ]?{_SMALL}+")
 # A name has at most two digits in a row, or three after a letter: address2, items[0].phone, phoneE164.
 _NAMEABLE = re.compile(
-    r"[A-Za-zÀ-ÿ_$](?:[A-Za-zÀ-ÿ_ .\-/\[\]]|(?<![0-9])[0-9]{1,2}(?![0-9])|(?<=[A-Za-z])[0-9]{3}(?![0-9])){0,63}"
+    rf"(?:{_SMALL}|[A-ZÀ-Þ_$])(?:{_SMALL}|[A-ZÀ-Þ_ .\-/\[\]]|(?<![0-9])[0-9]{{1,2}}(?![0-9])"
+    r"|(?<=[A-Za-z])[0-9]{3}(?![0-9])){0,63}"
 )
 # These caches are cleared when they are full.
 _MAX_KNOWN = 512
@@ -231,11 +264,16 @@ def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> KeyKind 
         return KeyKind.TRACKING
     if _is_order(words, around):
         return KeyKind.ORDER
-    return KeyKind.PERSONAL if _is_personal(words, present, around) else None
+    if _is_personal(words, present, around):
+        return KeyKind.PERSONAL
+    joined = "".join(words)
+    if joined.isascii() or _DESCRIBES_JOINED(joined):
+        return None
+    return next((kind for kind, is_in in _JOINED_KINDS if is_in(joined)), None)
 
 
 def _is_phone(words: tuple[str, ...], present: frozenset[str]) -> bool:
-    if present & _PHONE or words[-2:] in (("wa", "id"), ("whatsapp", "id"), ("caller", "id"), ("whats", "app")):
+    if present & _PHONE or words[-2:] in (("wa", "id"), ("whatsapp", "id"), ("caller", "id")):
         return True
     if any(word.startswith(_PHONE_BEGINNINGS) for word in words):
         return True
@@ -262,15 +300,24 @@ def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
         return words[0] not in _SORTING
     if not _ORDER.isdisjoint(words[:-1]) and words[-1] in _NUMBER | {"gid"}:
         return True
+    if not _LIKE_ORDERS.isdisjoint(words) and not _NUMBER.isdisjoint(words):
+        return True
+    if not _LIKE_ORDERS_BUT_ID.isdisjoint(words) and not (_NUMBER - {"id", "ids", "key", "name"}).isdisjoint(words):
+        return True
     if words[-2:] in (("po", "number"), ("po", "no")):
         return True
-    return len(words) == 1 and words[0] in _NUMBER and bool(around) and around[-1] in _ORDER
+    return len(words) == 1 and words[0] in _NUMBER and bool(around) and around[-1] in _ORDER | _ORDER_GLUED
 
 
 def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[str, ...]) -> bool:
-    if present & _NAMES or is_secret(words):
+    joined = "_".join(words)
+    if present & _NAMES or joined in _NAMES or is_secret(words) or present & _PASSWORDS or joined in _PASSWORDS:
         return True
-    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal")):
+    if (
+        present & _ADDRESS
+        or joined in _ADDRESS
+        or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal"))
+    ):
         return not present & _NOT_PERSONAL_ADDRESS
     if words[-1] in ("name", "names"):
         return not _NAME_PARTS.isdisjoint(words[:-1]) or _is_person(words[:-1]) or _is_person(around)
@@ -282,7 +329,7 @@ def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[
 
 def _may_be_name(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
     """Return whether the value may be a person's name: `name`, unless of a thing, and words for people."""
-    if words == ("name",):
+    if len(words) == 1 and words[0] in _NAME:
         return not any(word in _THINGS or word.removesuffix("s") in _THINGS for word in around)
     return len(words) == 1 and words[0] in _HOLDS_NAME
 
@@ -298,7 +345,7 @@ def looks_like_name(text: str) -> bool:
         if not letters.isalpha():
             return False
         if letters.islower():
-            if word not in _PARTICLES:
+            if word not in PARTICLES:
                 return False
         elif letters.isupper() and len(letters) > 1:
             # A single word in capitals is a constant; scripts without capitals do not get here.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 # Replaces text that an earlier rule has claimed; no rule matches it.
 BLANK = "\0"
+# Accents and vowel signs that stand on letters, inside a character class.
+MARKS = r"\u0300-\u036f\u0610-\u065f\u0900-\u0dff"
 
 # Start, end, and the mask to put there; None keeps the text. A plain tuple, because thousands are made.
 Claim = tuple[int, int, str | None]
@@ -111,10 +113,11 @@ def mask_identifier(value: object) -> str:
         return text
     if "@" in text:
         return EMAIL_MASK
+    # Longer than any phone number, so that no beginning of a text is taken for one.
     folded = text[:64]
     if not folded.isascii():
         folded = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
-    return mask_phone(text) if _PHONE_SHAPE.fullmatch(folded.replace("\u00a0", " ")) and len(text) <= 64 else FULL_MASK
+    return mask_phone(text) if _PHONE_SHAPE.fullmatch(folded.replace("\u00a0", " ")) else FULL_MASK
 
 
 def pseudonym(value: str, key: bytes) -> str:

@@ -26,7 +26,7 @@ _CAPITALS_UP_TO = 2
 # Values of name fields that name nobody.
 _NOBODY = word_set(
     "customer client user guest unknown none null test there friend sir madam miss mister name first last whatsapp "
-    "anonymous undefined contact recipient patient caller n/a"
+    "anonymous undefined contact recipient patient caller admin administrator n/a"
 )
 _SHORTEST_PART, _LONGEST = 4, 80
 _MAX_PARTS = 6

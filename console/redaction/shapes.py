@@ -6,7 +6,9 @@ A weak shape could also be a phone number, and is not kept near a phone word.
 
 import re
 
+from console.redaction import words
 from console.redaction.credentials import KEY_PREFIX
+from console.redaction.lexicon import Lexicon, beginnings, may_be_said
 from console.redaction.masks import (
     FULL_MASK,
     MAX_PHONE_DIGITS,
@@ -142,17 +144,15 @@ _TEAMS = re.compile(
 )
 # A shape after a dialling code is the rest of a phone number: +49 1715642626, 0049-1715642626.
 _DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
+_PHONE_WORDS = Lexicon(words.PHONE)
 _phone_word = re.compile(
     # but not in user agents: Mobile Safari, Mobile/15E148, WhatsApp/2.24
-    r"phone|(?<![a-z])tel(?:[.:= ]|e[fp]|éf)|mobile(?! safari|/)|m[oó]vil|whats ?app(?!/)|msisdn|wa[_ ]?id"
-    r"|contact:? ?\(|(?<![a-z])(?:cell|fax|sms|handy)(?![a-z])|(?:call|ring|reach|text) (?:me|us|him|her|them|back)"
-    r"|my number|wa\.me/|☎|телефон|电话|電話|手机|携帯"
+    rf"{_PHONE_WORDS.pattern}|phone|mobile(?! safari|/)|whats[ ]?app(?!/)|t(?<![a-z].)el(?:ep|ef|éf)|msisdn|wa[_ ]?id"
+    r"|contact:?[ ]?\(|wa\.me/|☎"
 ).search
-# Every phone word contains one of these; most texts contain none.
-_PHONE_STEMS = (
-    *("phone", "tel", "mob", "mov", "móv", "what", "msisdn", "wa", "contact", "cell", "fax", "sms", "handy"),
-    *("call ", "ring ", "reach ", "text ", "my number", "☎", "телефон", "电话", "電話", "手机", "携帯"),
-)
+# Those of them that may stand inside other words or behind signs.
+_PHONE_PIECES = ("phone", "mobil", "whats", "contact", "wa", "msisdn", "☎", *sorted(_PHONE_WORDS.pieces))
+_ASCII_PIECES = 6
 _WINDOW_BEFORE, _WINDOW_AFTER = 32, 20
 
 
@@ -162,7 +162,11 @@ def phone_word_near(text: str, start: int, end: int) -> bool:
     # One character more, so that a word cut by the start of the window does not match.
     before = max(0, first - 1)
     window = text[before : end + _WINDOW_AFTER].lower()
-    return holds_any(window, _PHONE_STEMS) and _phone_word(window, first - before) is not None
+    if _PHONE_WORDS.starts.isdisjoint(beginnings(window)) and not holds_any(
+        window, _PHONE_PIECES[: None if not window.isascii() else _ASCII_PIECES]
+    ):
+        return False
+    return _phone_word(window, first - before) is not None
 
 
 # Frequent whole values, which need no further look. The most frequent come first.
@@ -179,7 +183,7 @@ FREQUENT_SHAPE = "|".join(
         # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022
         rf"|[a-z]{{2,12}}(?:-[0-9]?[a-z]{{0,12}}){{0,6}}-{_YEAR}-?{_MONTH}-?{_DAY})",
         # type and enum names; a long word after a separator may be a key
-        r"(?!wamid|AKIA|ASIA|AIza|eyJ)[A-Za-z]{1,40}+(?:[_./\-]{1,2}[A-Za-z]{1,13}+)*[0-9]{0,2}",
+        r"(?!wamid|AKIA|ASIA|AIza|eyJ|[A-Za-z.]{1,40}[_\-]at[_\-])[A-Za-z]{1,40}+(?:[_./\-]{1,2}[A-Za-z]{1,13}+)*[0-9]{0,2}",
         rf"{_TWO_LETTERS}(?:[0-9a-f]{{64}}|[0-9a-f]{{40}}|[0-9a-f]{{32}})",
     )
 )
@@ -197,11 +201,18 @@ _WHOLE = re.compile(
 # One of them, or text that no rule could match: a credential without a digit has a long word.
 _WORD = r"[A-Za-z]{1,15}+(?<!wamid)(?![A-Za-z])"
 NOTHING_SUSPICIOUS = rf"(?:[^0-9@%&\\=:$A-Za-z\u0080-\U0010ffff]++|{_WORD})*"
-NOTHING_SUSPICIOUS_UNQUOTED = rf"(?:[^\"0-9@%&\\=:$A-Za-z\u0080-\U0010ffff]++|{_WORD})*"
-is_plain_text = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
+# Three words at most: more may say something (lexicon.may_be_said).
+_PIECES = rf"(?:[^\" (\[0-9@%&\\=:$A-Za-z\u0080-\U0010ffff]++|{_WORD})*"
+NOTHING_SUSPICIOUS_UNQUOTED = rf"{_PIECES}(?:[ ]{_PIECES}){{0,2}}"
+_is_plain = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
 # A number that is a whole value: small, a fraction, or an epoch.
 WHOLE_NUMBER = rf"-?(?:[0-9]{{1,6}}|{_FRACTION}|{_EPOCH_WITH_FRACTION})(?![0-9.eE])"
 is_whole_number = re.compile(WHOLE_NUMBER).fullmatch
+
+
+def is_plain_text(text: str) -> bool:
+    """Return whether no rule could match anything in a text."""
+    return _is_plain(text) is not None and not may_be_said(text)
 
 
 def harmless_shapes(text: str) -> list[Claim]:
@@ -310,9 +321,9 @@ def _claim_at_word(text: str, start: int, stop: int, floor: int, in_word: bool) 
     if first and (in_word or first.end() == stop):
         return _word_claim(text, start, first.end(), floor), first.end()
     is_short = len(digits_of(text[start:stop])) < _COMPLETE.start
-    if text[stop : stop + 1] in _LETTERS and is_short and not phone_word_near(text, start, stop):
+    if is_short and not phone_word_near(text, start, stop):
         stop = _without_last_group(text, start, stop)
-    return (_number_claim(text, start, stop, floor) if stop - start >= MIN_PHONE_DIGITS else None), stop
+    return _number_claim(text, start, stop, floor), stop
 
 
 def _is_in_word(text: str, start: int) -> bool:

@@ -11,26 +11,31 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
-from console.redaction.credentials import BEGINNINGS, credential_claims
+from console.redaction.credentials import credential_claims, may_hold_credential
 from console.redaction.fields import (
+    LABELS,
     courier_numbers,
     field_pairs,
     hash_numbers,
+    labelled_numbers,
     numbers_after_words,
     tracking_links,
 )
+from console.redaction.identifiers import conversation_ids, emails, is_conversation_id, whatsapp_ids
 from console.redaction.keys import KeyKind, KeyKinds
+from console.redaction.lexicon import Lexicons, lowered
 from console.redaction.masks import (
-    EMAIL_MASK,
+    BLANK,
     FULL_MASK,
     Claim,
     Rule,
     blank,
     existing_masks,
-    holds_any,
     is_mask,
     mask_phone,
 )
+from console.redaction.phrases import PHRASES
+from console.redaction.said_places import STREET_SIGNS, streets_in_one, three_words
 from console.redaction.shapes import (
     NAMED_SIGNS,
     count_digits,
@@ -43,9 +48,22 @@ from console.redaction.shapes import (
     phone_word_near,
     revisions,
 )
+from console.redaction.spelled import (
+    AT_SIGNS,
+    JOINED_DIGITS,
+    NUMBERS,
+    SAID_AT,
+    encoded_texts,
+    joined_digits,
+    look_alikes,
+    odd_phones,
+    said_emails,
+    spelled_numbers,
+)
 
 _DECODINGS = 4
-_INVISIBLE = r"\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
+# With the sign of a keycap.
+_INVISIBLE = r"\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u20e3\ufe00-\ufe0f\ufeff"
 _ENCODED = re.compile(
     # The set of first characters comes first, because `re` searches for a set fast.
     rf"""[%&\\{_INVISIBLE}](?:
@@ -85,6 +103,8 @@ class _Folds(dict[int, int]):
             return ord("-")
         if char in "\u00b7\u2022\u2024\u3002":
             return ord(".")
+        if char in "\u24d0\u24b6":  # an a in a circle
+            return ord("@")
         compatible = unicodedata.normalize("NFKC", char)
         return ord(compatible) if len(compatible) == 1 else ord(char)
 
@@ -155,121 +175,67 @@ def _decoded_char(match: re.Match[str]) -> str:
     return chr(int(value, 16))
 
 
-# --- Identifiers recognised by their format ---------------------------------------------------------------------------
-
-# `wamid.` and base64 of a phone number; some systems drop the prefix.
-_WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
-# Letters of every script, with the vowel signs and accents that `\w` leaves out.
-_WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f"
-_ATOM = rf"[{_WORD}.+\-]"
-# Allowed in a local part, but rare.
-_ODD = "~{|}`*^!$%&#?"
-_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s@\0]{{1,64}}(?:\]|(?=\s)|\Z)|\Z))+")
-# Read backwards from the @, so that text without one costs nothing.
-_LOCAL_BACKWARDS = re.compile(
-    # user+mailbox/department=shipping: a slash or an equals sign only before a plus
-    rf"(?:{_ATOM}{{1,64}}[/=]){{1,3}}{_ATOM}{{0,64}}\+{_ATOM}{{1,64}}"
-    # james.smith, o'brien, jo!sales: rare but allowed characters between words
-    rf"|{_ATOM}{{1,256}}(?:['’!$^`~*]{_ATOM}{{1,64}}){{0,3}}"
-    # "james smith"
-    r"|\"{1,3}(?! )[^\"@\n\0]{1,64}(?<! )\""
-    # {jo~}, or a quote opened before the text was cut: a local part only if a host follows
-    rf"|(?P<odd>[{_ODD}](?=[{_ODD}='.+\-]*+\w)[{_WORD}{_ODD}='.+\-]{{1,64}}|\"{{1,3}})"
-)
-_LONGEST_LOCAL = 256
-# The rest of a phone number whose last group is before the @.
-_GROUPS_BACKWARDS = re.compile(r"(?:[ .\-/()]{1,3}[0-9]{1,5}){1,5}\+")
-# Regardless of what follows: a digit there can be another word, separated only by invisible characters.
-_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
-# The platform's own prefixes, or three named segments, and then a number.
-_CONVERSATION = re.compile(
-    r"[A-Za-z](?<![\w\-].)"
-    r"(?:(?<=c)i-[\w\-]{1,64}#pi-[\w\-]{1,64}(?:#[A-Za-z][\w\-]{0,64})?|[\w\-]{0,64}(?:#[A-Za-z][\w\-]{0,64}){2})"
-    r"(?=[#\s\0\"',;)\]}]|\Z)(?:#(?P<phone>\+?[0-9]{7,15})(?![0-9A-Za-z]))?"
-)
-# Most are a whole value and in one form: ci-aaa-001#pi-aaa-001#req123#447123456789
-is_conversation_id = re.compile(
-    r"ci-[0-9a-z]{1,12}-[0-9]{1,6}#pi-[0-9a-z]{1,12}-[0-9]{1,6}#req[0-9]{1,9}#(?P<phone>[0-9]{7,15})"
-).fullmatch
-
-
-def whatsapp_ids(text: str) -> list[Claim]:
-    """Mask WhatsApp message ids, which contain the phone number in base64."""
-    return [(*found.span(), FULL_MASK) for found in _WAMID.finditer(text)]
-
-
-def emails(text: str) -> list[Claim]:
-    """Mask email addresses, chat ids (`447…@c.us`) and addresses whose domain was cut off."""
-    claims: list[Claim] = []
-    floor = ended = 0
-    while (at := text.find("@", floor)) >= 0:
-        domain = _DOMAIN.match(text, at)
-        if domain is None:
-            floor = at + 1
-            continue
-        local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1])
-        if local and local["odd"] and "." not in domain.group():
-            local = None
-        floor = domain.end()
-        # Somebody can be mentioned by an address: @jo@example.com
-        is_address = local or "@" in domain.group().lstrip("@")
-        if is_address and _is_host(domain.group()):
-            start = at - local.end() if local else at
-            if text[start:at].isdigit():
-                groups = _GROUPS_BACKWARDS.match(text[max(ended, start - _LONGEST_LOCAL) : start][::-1])
-                start -= groups.end() if groups else 0
-            claims.append((start, floor, EMAIL_MASK))
-            ended = floor
-    return claims
-
-
-def _is_host(domain: str) -> bool:
-    """Return whether text after an @ is a host or was cut off, rather than a version or an amount."""
-    name = domain.strip("@")
-    return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.search(domain))
-
-
-def conversation_ids(text: str) -> list[Claim]:
-    """Mask the phone number in a conversation id, and keep the segments before it."""
-    if text.count("#") < 2:
-        return []
-    claims: list[Claim] = []
-    for found in _CONVERSATION.finditer(text):
-        phone = found["phone"]
-        if phone is None:
-            claims.append((*found.span(), None))
-        else:
-            claims.append((found.start(), found.start("phone"), None))
-            claims.append((*found.span("phone"), mask_phone(phone)))
-    return claims
-
-
 # --- The rules --------------------------------------------------------------------------------------------------------
 
-# In order: each rule claims what it recognises, and later rules cannot see what is claimed. Each rule has its signs:
-# without any of them in the text it cannot match. A rule without signs always runs.
+# Lists of words that rules need, each under a name that no text contains.
+_LEXICONS = Lexicons(
+    {
+        **{f"\0{name}": phrase.lexicon for name, phrase in PHRASES.items()},
+        "\0at": SAID_AT,
+        "\0numbers": NUMBERS,
+        "\0labels": LABELS,
+        "\0digits": JOINED_DIGITS,
+    }
+)
+# In order: each rule claims what it recognises, and later rules cannot see what is claimed. Each rule has its signs,
+# which are pieces of text or lists of words: without any of them in the text it cannot match. A rule without signs
+# always runs.
 WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (existing_masks, ("***",)),
-    (credential_claims, (*BEGINNINGS, "=")),
+    (credential_claims, ("\0credential", "=")),
     (whatsapp_ids, ("wamid.", "HBg")),
     (field_pairs, ("=", ":")),
     (courier_numbers, ("1LS",)),
     (tracking_links, ("://",)),
     (revisions, ("@",)),
     (emails, ("@",)),
+    (said_emails, (*AT_SIGNS, "\0at")),
+    *((phrase.rule, (f"\0{name}",)) for name, phrase in PHRASES.items()),
+    (streets_in_one, STREET_SIGNS),
+    (three_words, ("///",)),
+    (spelled_numbers, ("\0numbers",)),
+    (joined_digits, ("\0digits",)),
+    (encoded_texts, ()),
 )
 NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     # The phone number in a conversation id can look like an epoch: before the harmless shapes.
     (conversation_ids, ("#",)),
     (named_identifiers, NAMED_SIGNS),
+    (labelled_numbers, ("\0labels",)),
     (harmless_shapes, ()),
     # A date is not an order number, but an order number can look like an epoch.
     (numbers_after_words, ()),
     (epochs, ()),
     (hash_numbers, ("#",)),
+    (odd_phones, ()),
+    (look_alikes, ()),
     (long_numbers, ()),
 )
-_SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) for sign in signs))
+_SIGNS = tuple(
+    sign
+    for sign in dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) for sign in signs)
+    if not sign.startswith(BLANK)
+)
+
+
+def _signs_in(text: str) -> frozenset[str]:
+    """Return the signs of rules that are in a text."""
+    signs = _LEXICONS.names_in(lowered(text))
+    signs.update(sign for sign in _SIGNS if sign in text)
+    if may_hold_credential(text):
+        signs.add("\0credential")
+    return frozenset(signs)
+
 
 # The shortest number that is masked has four digits.
 _FEWEST_DIGITS = 4
@@ -315,7 +281,7 @@ def _redact_once(text: str) -> tuple[str, bool]:
     decoded = Decoded(text) if may_be_encoded(text) else None
     # A tab separates as a space does, and a space in its place keeps all positions.
     rest = (decoded.text if decoded else text).replace("\t", " ")
-    word_rules, number_rules = _rules_for(frozenset([sign for sign in _SIGNS if sign in rest]))
+    word_rules, number_rules = _rules_for(_signs_in(rest))
     claims: list[Claim] = []
     for rule in word_rules:
         if found := rule(rest):
@@ -376,7 +342,7 @@ def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool
     """
     if "****" in redacted:
         return False
-    may_be_credential = "=" in redacted or holds_any(redacted, BEGINNINGS)
+    may_be_credential = "=" in redacted or may_hold_credential(redacted)
     may_be_field = ("=" in redacted or ":" in redacted) and any(start == end for start, end, _ in claims)
     if ("=" in redacted or ":" in redacted) and _has_key_at_mask(redacted):
         return False

@@ -6,7 +6,7 @@ import pytest
 
 from console.logs import without_credentials
 from console.redaction import redact
-from console.redaction.credentials import mask_credentials
+from console.redaction.credentials import mask_credentials, mask_text
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 SECRETS = {
@@ -86,3 +86,19 @@ def test_what_only_sounds_like_one_stays(text):
     assert redact(text) == text
     assert without_credentials(text) == text
     assert mask_credentials({"note": text})["note"] == text or text.startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("password=Tr0ub4dor&3", "password=***"),
+        ("password: Tr0ub4d&3&x", "password: ***"),
+        ("password=Tr0ub4dor&3&user=amy", "password=***&user=amy"),
+        ("https://x.example/?password=Tr0ub4dor&3&page=2", "https://x.example/?password=***&page=2"),
+        ("https://x.example/?token=Tr0ub4dor&3", "https://x.example/?token=***"),
+        ("https://x.example/?password=Tr0ub4d&amp;page=2", "https://x.example/?password=***&amp;page=2"),
+    ],
+)
+def test_a_secret_ends_at_an_ampersand_only_before_another_field(text, masked):
+    assert redact(text) == masked
+    assert mask_text(text) == masked

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
+from console.instrumentation import ObservedRequest, answering, process_of
 from console.logs import NOTHING_TO_MASK, RedactingFormatter, RedactingJsonFormatter
-from console.telemetry.instrumentation import ObservedRequest, answering, process_of
 from tests.documentation import ROOT
 from tests.unit.redaction.test_logs import SECRETS, TEXT, Shown, Unprintable, failure
 

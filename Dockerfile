@@ -1,5 +1,5 @@
 # The console in one image. It starts the web server; give it another command for the work beside the servers
-# (`python manage.py work`) or for anything else of manage.py. docs/operations.md says how to build and run it.
+# (`python manage.py work`) or for anything else of manage.py. docs/install.md says how to build and run it.
 
 # A Debian with Python 3.11 as `python3`. A digest makes builds repeatable: --build-arg BASE=python@sha256:…
 ARG BASE=python:3.11-slim-bookworm
@@ -13,7 +13,7 @@ COPY ${REQUIREMENTS} /tmp/requirements.txt
 # A package index of your own: docker build --secret id=pip.conf,src=… . None of it is in the image.
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     python3 -m venv /opt/venv \
-    && pip install --quiet --no-compile --require-hashes --only-binary :all: -r /tmp/requirements.txt \
+    && pip install --quiet --no-compile --require-hashes --only-binary :all: --no-binary quotequail -r /tmp/requirements.txt \
     && pip uninstall --quiet --yes pip setuptools \
     # By hash: the times of files change on their way into the image, and nothing can be compiled there.
     && python -m compileall -q --invalidation-mode unchecked-hash /opt/venv/lib
@@ -40,8 +40,8 @@ USER 10001:10001
 # Creates the tables and fills them with the demo's data: for compose.yaml.
 FROM runtime AS demo
 USER 0
-# The volumes of compose.yaml belong to who owns these. DynamoDB Local has another user.
-RUN install -d -o 10001 -g 10001 /secrets /tls && install -d -m 1777 /data
+# The volumes of compose.yaml belong to who owns these.
+RUN install -d -o 10001 -g 10001 /secrets /tls /data
 USER 10001:10001
 COPY demo demo
 ENV DJANGO_SETTINGS_MODULE=demo.settings

@@ -25,10 +25,10 @@ test *args:
 test-all *args:
     pytest -m "" "$@"
 
-# Run the tests that face the store on DynamoDB Local (Java 17).
+# Run the tests that face the store on dynoxide, which cargo builds the first time.
 test-store *args:
-    python -m demo.dynamodb_local
-    pytest -m "local_only or smoke or store and not browser and not crawl and not pages" --dynamodb-local "$@"
+    python -m demo.dynoxide
+    pytest -m "dynoxide_only or smoke or store and not browser and not crawl and not pages" --dynoxide "$@"
 
 # Check style, types and security.
 check:

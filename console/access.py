@@ -1,9 +1,10 @@
 """Decorators that declare who may call a view; `console.middleware` refuses a route that declares nothing."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from console.permissions import Permission, Staff
 
@@ -42,3 +43,17 @@ def public(view: View) -> View:
     """Declare that a view is for everyone, signed in or not."""
     view.is_public = True  # type: ignore[attr-defined]
     return view
+
+
+def not_for_prefetch(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Refuse prefetches: opening a conversation is recorded, so it must be a person's own action."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
+        if "prefetch" in purpose.lower() or "prerender" in purpose.lower():
+            # An error, because a browser would show an empty success once the person follows the link.
+            return HttpResponse(status=503)
+        return view(request, *args, **kwargs)
+
+    return guarded

@@ -6,14 +6,15 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from console.errors import BadReference, Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
 
 FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def posted_version(request: HttpRequest) -> int:
@@ -52,10 +53,10 @@ def post_only_form(page: str, *arguments: str) -> Callable[[View], View]:
     def declare(view: View) -> View:
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
-            there: HttpResponse = redirect(page, **{name: kwargs[name] for name in arguments})
+            there: HttpResponseBase = redirect(page, **{name: kwargs[name] for name in arguments})
             return there
 
         return guarded
@@ -89,3 +90,11 @@ def describe_error(error: Exception, about: str) -> str:
     if isinstance(error, StoreUnavailable):
         return f"{error} The console does not know whether this was done. Check {about} before you send it again."
     return str(error)
+
+
+def url_or_empty(name: str, *args: str) -> str:
+    """Return a URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return ""

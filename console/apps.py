@@ -9,14 +9,15 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Register the system checks, the search finders, and the trail's check for ids in use."""
-        from console import checks  # noqa: F401 importing registers them
+        """Register the system checks, the search finders, the key on the system page, and the trail's check for ids."""
+        from console import checks, key_record, system_sections  # noqa: F401 importing checks registers them
         from console.audit.queries import company_has_entries as is_in_trail
         from console.audit.search import FINDER as EVENTS
         from console.search import finders
         from console.staff import known_companies
         from console.staff.search import FINDER as STAFF
 
+        system_sections.register(key_record.TITLE, key_record.section)
         finders.register(EVENTS)
         finders.register(STAFF)
         known_companies.register_existence(is_in_trail)

@@ -5,7 +5,7 @@ Use them only for data that may be a few seconds old, never for permissions or s
 
 from collections.abc import Callable, Hashable, MutableMapping
 from contextlib import AbstractContextManager
-from threading import Condition
+from threading import Condition, Lock
 from typing import Any, Protocol, TypeVar, cast
 
 from cachetools import TTLCache, cached
@@ -28,7 +28,34 @@ class Cached(Protocol[T_co]):
         """Drop all results."""
 
 
-_all: list[Cached[Any]] = []
+class _Clearable(Protocol):
+    def cache_clear(self) -> None: ...
+
+
+_all: list[_Clearable] = []
+
+
+class RecentKeys:
+    """A set that forgets each key some seconds after it was added."""
+
+    def __init__(self, seconds: float, entries: int = 2048) -> None:
+        self._keys: TTLCache[Hashable, bool] = TTLCache(entries, seconds)
+        self._lock = Lock()
+        _all.append(self)
+
+    def add(self, key: Hashable) -> None:
+        """Add a key, or keep it for longer."""
+        with self._lock:
+            self._keys[key] = True
+
+    def __contains__(self, key: Hashable) -> bool:
+        with self._lock:
+            return key in self._keys
+
+    def cache_clear(self) -> None:
+        """Forget all keys."""
+        with self._lock:
+            self._keys.clear()
 
 
 def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T]], Cached[T]]:
@@ -49,6 +76,12 @@ def cached_result(function: Cached[T], *asked: Hashable) -> T | None:
     """Return the cached result, or None; never call the function."""
     with function.cache_lock:
         return cast("T | None", function.cache.get(function.cache_key(*asked)))
+
+
+def remember(function: Cached[T], result: T, *asked: Hashable) -> None:
+    """Store a result as if the function had returned it, because it was read together with others."""
+    with function.cache_lock:
+        function.cache[function.cache_key(*asked)] = result
 
 
 def invalidate(function: Cached[Any], *asked: Hashable) -> None:

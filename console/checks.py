@@ -317,8 +317,11 @@ def check_fallback_keys(app_configs: Any, **_: Any) -> Messages:
 def check_second_factor_at_provider(app_configs: Any, **_: Any) -> Messages:
     """Warn if a second factor is required, but the company's own sign-in does not report one."""
     sign_in = configuration.current()
-    tells = sign_in.second_factor_amr or sign_in.second_factor_acr
-    if sign_in.issuer and not tells and any(second_factor.is_required(role.value) for role in Role):
+    if (
+        sign_in.issuer
+        and not sign_in.states_second_factor
+        and any(second_factor.is_required(role.value) for role in Role)
+    ):
         yield checks.Warning(
             "REQUIRE_SECOND_FACTOR does not apply to accounts that use company sign-in.",
             hint="Set OIDC_SECOND_FACTOR_AMR or OIDC_SECOND_FACTOR_ACR, or require a second factor at the provider.",

@@ -1,16 +1,62 @@
-"""The current time, and parsing and formatting of timestamps."""
+"""The current time, and parsing and formatting of timestamps.
+
+The time is the machine's, unless that differs from DynamoDB's by more than ten seconds: then it is DynamoDB's, so that
+leases, timers and targets mean the same on every machine.
+"""
 
 import math
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from typing import Any
 from zoneinfo import ZoneInfo
+
+# A machine may differ from DynamoDB's time by so much; and an answer whose date counts comes within so long.
+TOLERATED, ANSWERED_SOON = timedelta(seconds=10), timedelta(seconds=2)
+
+
+@dataclass(slots=True)
+class _Machine:
+    """How far this machine's clock is ahead of DynamoDB's, as last measured, and how much of that `now` takes off."""
+
+    ahead: timedelta = timedelta()
+    taken_off: timedelta = timedelta()
+
+
+_machine = _Machine()
 
 
 def now() -> datetime:
     """Return the current time, timezone-aware, in UTC."""
+    return machine_now() - _machine.taken_off
+
+
+def machine_now() -> datetime:
+    """Return the time of this machine's own clock."""
     return datetime.now(UTC)
+
+
+def machine_ahead() -> timedelta:
+    """Return how far this machine's clock is ahead of DynamoDB's, by the last answer with a date."""
+    return _machine.ahead
+
+
+def compare(date: Any, sent_at: datetime) -> None:
+    """Compare this machine's clock with the `Date` of an answer of DynamoDB, in whole seconds, if it has one.
+
+    `sent_at`: when the request was sent, by this clock; an answer that took long is of no use.
+    """
+    here = machine_now()
+    if not date or not timedelta() <= here - sent_at < ANSWERED_SOON:
+        return
+    with suppress(ValueError, TypeError):
+        _machine.ahead = here - parsedate_to_datetime(date) - timedelta(seconds=0.5)
+    # Only a change that matters moves the time: it does not jump with each answer.
+    if abs(_machine.ahead - _machine.taken_off) > TOLERATED:
+        _machine.taken_off = _machine.ahead if abs(_machine.ahead) > TOLERATED else timedelta()
 
 
 def to_iso(moment: datetime, timespec: str = "milliseconds") -> str:

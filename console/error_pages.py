@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter
 
 from console.errors import ConsoleError, TableMissing
+from console.instrumentation import current_request
 from console.logs import without_secrets
 from console.schema.tables import TABLES
 
@@ -56,7 +57,7 @@ PAGES: dict[int, ErrorPage] = {
             500,
             "Something went wrong",
             "The error was logged.",
-            "Try again. If it keeps happening, tell an administrator the time.",
+            "Try again. If it keeps happening, tell an administrator the reference below.",
         ),
         ErrorPage(
             503,
@@ -92,6 +93,8 @@ def render_status(
     """Render a status as a page or, for htmx, a fragment. `detail` is a sentence for people, without personal data."""
     page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
     as_fragment = bool(getattr(request, "htmx", False))
+    failed = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    observed = current_request() if failed else None
     context = {
         "error": ErrorPage(
             page.status,
@@ -99,6 +102,7 @@ def render_status(
             detail or page.text,
             _action(page, missing_table, title),
         ),
+        "request_id": observed.id if observed else "",
     }
     template = "errors/_error.html" if as_fragment else "errors/error.html"
     response = render(request, template, context, status=status)

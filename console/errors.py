@@ -87,3 +87,16 @@ class TableMissing(StoreUnavailable):
 
 class NotAccepted(StoreUnavailable):
     """DynamoDB rejected the request as invalid (a validation error); nothing was written."""
+
+
+class ItemFull(NotAccepted):
+    """DynamoDB rejected a write because the item would become too large; nothing was written."""
+
+    status = 409
+    title = "There is no room left"
+    retry_after = 0
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Nothing was changed: the database has no room left for this conversation. Open it and choose Make room."
+        )

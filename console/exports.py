@@ -17,6 +17,7 @@ from django import forms
 from django.conf import settings
 from django.http import StreamingHttpResponse
 
+from console import clock
 from console.errors import ConsoleError
 from console.spreadsheets import cell
 from console.store.calls import budget
@@ -31,6 +32,11 @@ _ISOLATES = re.compile("[\u2066-\u2069]")
 def without_isolates(text: str) -> str:
     """Return a page's text without bidirectional isolates, for a cell."""
     return _ISOLATES.sub("", text)
+
+
+def iso_cell(moment: datetime | None) -> str:
+    """Return an instant as ISO 8601 in UTC for a cell; "" for none."""
+    return clock.to_iso(moment) if moment else ""
 
 
 # --- Formats ----------------------------------------------------------------------------------------------------------

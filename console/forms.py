@@ -113,7 +113,7 @@ class DaysForm(FilterForm):
 def add_reason_field(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
     """Add the field `reason` for a person whose role cannot reveal people; `always` makes it required.
 
-    If it is not required, `console.personal_searches` decides when it is needed.
+    If it is not required, `console.lookups.personal_searches` decides when it is needed.
     """
     if not staff.can(Permission.PII_REVEAL):
         form.fields["reason"] = ReasonField(required=always)

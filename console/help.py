@@ -38,21 +38,26 @@ TOPICS = (
             "An open queue updates itself.",
             (
                 "Only one person can take a conversation. If a colleague takes it before you, the console tells you "
-                "who. The customer's waiting time continues until you hand back. Release returns the conversation to "
-                "the queue with that time."
+                "who. The customer's waiting time continues until you return it to the AI. Return to queue lets "
+                "a colleague take it, with that time."
             ),
             (
-                "Hand back when the AI can continue, and leave a note for the next person. Overridden means the "
-                "platform undid a hand-off while it was writing a reply. Take the conversation again, or leave it "
-                "with the AI."
+                "Return to AI when the AI can continue, and leave a note for the next person. If the customer has no "
+                "answer yet, the console shows the messages: let the AI answer them, or return without an answer. "
+                "Dismiss takes a conversation off Needs attention until something changes."
             ),
             (
-                "Select rows with their checkboxes, or with x, to take, release, leave or assign them together. If a "
-                "colleague changed one first, it stays as it is and the console tells you."
+                "Overridden means the platform undid a hand-off while it was writing a reply. Take the conversation "
+                "again, or return it to the AI."
             ),
             (
-                "Give a conversation to a colleague or a group on its page. They can see it right away. For you "
-                "lists what colleagues gave you. You can also say there that you are away."
+                "Select rows with their checkboxes, or with x, to take, return, dismiss or transfer them together. If "
+                "a colleague changed one first, it stays as it is and the console tells you. Conversations with "
+                "unanswered messages are not returned to the AI together."
+            ),
+            (
+                "Transfer a conversation to a colleague or a group on its page. They can see it right away. For you "
+                "lists what colleagues transferred to you. You can also say there that you are away."
             ),
         ),
         _P.HAND_OFF,
@@ -66,8 +71,8 @@ TOPICS = (
             "was done today.",
             (
                 "Service levels set how soon your team should answer, when the AI counts as stuck, and which "
-                "words make a conversation urgent. A group is a set of colleagues you can hand a conversation "
-                "over to."
+                "words make a conversation urgent. A group is a set of colleagues you can transfer a "
+                "conversation to."
             ),
             (
                 "A budget is what a company plans to spend on AI tokens in a month. The team page and Needs "
@@ -155,9 +160,9 @@ TOPICS = (
             'the customer\'s last sentence and how many messages nobody has answered. "Why is this here?" on the '
             "conversation says whether the platform, a rule, a failure or a colleague brought it to you.",
             (
-                "A project rule can send a customer's replies to people. If the AI can answer after all, choose Let "
-                "the AI answer: it gets the messages and continues. If the page says that the AI stays silent, "
-                "nothing the customer writes reaches it until you hand back."
+                "A project rule can send a customer's replies to people. If the AI can answer after all, choose "
+                "Return to AI and Let the AI answer: it gets the messages and continues. If the page says that the AI "
+                "stays silent, nothing the customer writes reaches it until you return it."
             ),
             (
                 "Answer in the box below the messages: the customer gets your reply from the company's own number or "
@@ -170,8 +175,8 @@ TOPICS = (
                 "the company's approved template: load it, fill in its blanks, and read what the customer will get."
             ),
             (
-                "To approve lists first messages that a rule holds. Approve sends a message on exactly as it is. "
-                "Reject needs a reason. Both are recorded."
+                "To approve lists first messages that a rule holds. Approve forwards a message exactly as it is, "
+                "within a minute; until then, Undo stops it. Reject needs a reason. Both are recorded."
             ),
         ),
         _P.HAND_OFF,
@@ -243,9 +248,19 @@ TOPICS = (
                 "are recorded, and searches are limited per hour. Export downloads the result as CSV or JSON Lines, "
                 "redacted, and is recorded. Idempotency records are explained in words."
             ),
+            (
+                "The access review lists who has which role, scope and second factor, and when they last signed in. "
+                "Export it, check it, and record your review: your name and the time go into the trail."
+            ),
         ),
         _P.AUDIT_REVIEW,
-        (("Review", "audit"), ("Access log", "access-log"), ("Idempotency", "events"), ("Export", "audit-export")),
+        (
+            ("Review", "audit"),
+            ("Access log", "access-log"),
+            ("Access review", "access-review"),
+            ("Idempotency", "events"),
+            ("Export", "audit-export"),
+        ),
     ),
     HelpTopic(
         "insight",
@@ -270,7 +285,7 @@ TOPICS = (
         (
             "Create an account, give it a role and a scope, and pass on the link that lets its owner set a "
             "password. The link is shown once. Changing the role or scope, or disabling the account, ends its "
-            "sessions; disabling also releases what it holds. Accounts are never deleted, so the trail can "
+            "sessions; disabling also returns what it holds to the queue. Accounts are never deleted, so the trail can "
             "always name them.",
         ),
         _P.STAFF_MANAGE,

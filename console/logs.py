@@ -20,11 +20,10 @@ from typing import Any
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
-from console import clock
+from console import clock, instrumentation
 from console.redaction import redact
 from console.redaction.credentials import mask_text
 from console.redaction.masks import FULL_MASK
-from console.telemetry import instrumentation
 
 LONGEST_ARGUMENT = 500
 # Session tokens are some 100 characters long; references, which may be logged, look the same until they are unsealed.

@@ -24,10 +24,11 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseFileResponse
 
-from console import health
+from console import health, instrumentation
 from console.access import StaffRequest
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError, Forbidden
+from console.instrumentation import STATIC, UNMATCHED, ObservedRequest, answering, current_request
 from console.logs import NOTHING_TO_MASK
 from console.permissions import Staff
 from console.staff import sessions
@@ -35,8 +36,7 @@ from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
 from console.store.calls import RequestCost, budget, recent_costs
-from console.telemetry import exposition, instrumentation
-from console.telemetry.instrumentation import STATIC, UNMATCHED, ObservedRequest, answering, current_request
+from console.telemetry import exposition
 
 request_log = logging.getLogger("console.request")
 

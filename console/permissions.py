@@ -175,6 +175,10 @@ class Scope:
         )
 
 
+# Values of `signs_in_with`: a password stored here, or the company's own sign-in (OpenID Connect).
+PASSWORD, OPENID_CONNECT = "password", "openid-connect"
+
+
 class Account(Protocol):
     """The stored attributes of an account that identify a person and their rights."""
 
@@ -183,6 +187,12 @@ class Account(Protocol):
     role: Any
     scope: Any
     time_zone: Any
+    signs_in_with: Any
+
+
+def has_password(account: Account) -> bool:
+    """Return whether somebody signs in with a password stored here, and not with the company's own sign-in."""
+    return bool(account.signs_in_with != OPENID_CONNECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +207,8 @@ class Staff:
     session_id: str = field(default="", repr=False)
     # The session opens only the page that sets up the required second factor.
     must_add_second_factor: bool = False
+    # Not with the company's own sign-in.
+    has_password: bool = True
 
     @classmethod
     def of(cls, account: "Account", session_id: str = "") -> "Staff":
@@ -212,6 +224,7 @@ class Staff:
             scope=Scope.of(account.scope or []),
             time_zone=account.time_zone or "UTC",
             session_id=session_id,
+            has_password=has_password(account),
         )
 
     @property

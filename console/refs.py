@@ -25,8 +25,9 @@ from console.redaction import pseudonym
 
 # A page of rows seals dozens of values, and json.dumps would build an encoder for each.
 _written = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
-# A conversation's reference is about 90 characters; keys of 3 KB (DynamoDB's 2 KB + 1 KB) make some 4,100.
-MAX_LENGTH = 8_400
+# A conversation's reference is about 90 characters; keys of 3 KB (DynamoDB's 2 KB + 1 KB) make some 4,100. With method
+# and path it has to fit into the 8,190 characters that gunicorn allows the first line of a request.
+MAX_LENGTH = 8_000
 SHORTEST_DIGEST = 12
 
 

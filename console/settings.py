@@ -10,6 +10,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 
 from console.env import StrictEnv
+from console.schema.environments import DEVELOPMENT
 from console.settings_secret import load_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -52,6 +53,10 @@ TABLE_NAMES = {
 }
 # When the platform routes customers' messages to people: off, held, waiting.
 HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
+# By how many seconds the platform's clock may differ from the console's.
+PLATFORM_CLOCK_SKEW_SECONDS = env.int("PLATFORM_CLOCK_SKEW_SECONDS", default=5)
+# After how many minutes a worker of the platform that still holds a conversation is dead.
+PLATFORM_WORKER_MINUTES = env.int("PLATFORM_WORKER_MINUTES", default=16, least=1)
 # The queue to which the platform sends messages for people.
 SQS_ENDPOINT = env.str("SQS_ENDPOINT", default="")
 HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
@@ -62,7 +67,7 @@ _CHANNEL_QUEUES = {
     "email": env.str("EMAIL_QUEUE_URL", default=""),
 }
 CHANNEL_QUEUE_URLS = {channel: url for channel, url in _CHANNEL_QUEUES.items() if url}
-# The provider of replies by channel (conversations.sending.providers.choice).
+# The provider of replies by channel (conversations.providers.choice).
 REPLY_PROVIDERS = {
     channel.strip(): name.strip()
     for channel, _, name in (
@@ -78,6 +83,8 @@ SENDING_SERVICE_QUEUE_URL = env.str("SENDING_SERVICE_QUEUE_URL", default="")
 RECEIPTS_QUEUE_URL = env.str("RECEIPTS_QUEUE_URL", default="")
 # The FIFO queue from people's replies to the sender. Empty: people answer with their own applications.
 OUTBOX_QUEUE_URL = env.str("OUTBOX_QUEUE_URL", default="")
+# After how many seconds a message comes again whose process died; work on it prolongs them. 0: as each queue says.
+QUEUE_VISIBILITY_SECONDS = env.int("QUEUE_VISIBILITY_SECONDS", default=60, least=0, most=43_200)
 # How long a reply can be undone before it leaves.
 REPLY_UNDO_SECONDS = env.int("REPLY_UNDO_SECONDS", default=10)
 # Whether a customer who has not agreed to be contacted may be answered, after a warning.
@@ -85,16 +92,22 @@ REPLY_WITHOUT_CONSENT = env.bool("REPLY_WITHOUT_CONSENT", default=False)
 # Limits: replies of one person per minute, and of one company number or address per second.
 REPLIES_PER_MINUTE = env.int("REPLIES_PER_MINUTE", default=30)
 REPLIES_PER_SECOND = env.float("REPLIES_PER_SECOND", default=80.0)
+# Whether the sender asks the provider what customers wrote, as the platform drops some of it.
+PROVIDER_WITNESS = env.bool("PROVIDER_WITNESS", default=True)
 # The endpoint of the companies' credentials at providers; empty: AWS Secrets Manager.
 SECRETS_ENDPOINT = env.str("SECRETS_ENDPOINT", default="")
-# Name patterns of these secrets; the platform's own are {credential_type}/{company}/{project}/{provider}.
-SECRET_NAMES = env.list("SECRET_NAMES", str.strip, default=["*/*/*/*"])
+# Name patterns of these secrets (console.schema.secret_names): whatsapp/{company}/*.
+SECRET_NAMES = env.list("SECRET_NAMES", str.strip, default=[])
 # The console's public URL, for links in notifications: https://console.example.com
 CONSOLE_URL = env.str("CONSOLE_URL", default="")
 # The sender address of email notifications, in Amazon SES; empty: no emails.
 NOTIFICATIONS_FROM_EMAIL = env.str("NOTIFICATIONS_FROM_EMAIL", default="")
 # The prefix of topic names that notifications may be sent to.
 NOTIFICATIONS_TOPIC_PREFIX = env.str("NOTIFICATIONS_TOPIC_PREFIX", default="console-")
+# AWS accounts with topics that notifications may be sent to; empty: the account for which the policy was printed.
+NOTIFICATIONS_TOPIC_ACCOUNTS = env.list("NOTIFICATIONS_TOPIC_ACCOUNTS", str.strip, default=[])
+# Ports of webhooks, except on hosts of NOTIFICATIONS_ALLOWED_HOSTS.
+NOTIFICATIONS_PORTS = env.list("NOTIFICATIONS_PORTS", str.strip, default=["443"])
 # Webhook hosts that may be on a private network and without TLS.
 NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", str.strip, default=[])
 # The endpoint of Amazon SNS and SES, if not AWS.
@@ -194,8 +207,11 @@ REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200, least=1)
 # The number of our own proxies that append to X-Forwarded-For; with 0 the header is never read.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0, least=0)
 PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24, least=1)
-# Who needs a second factor to sign in: none, all, or roles (see console.staff.second_factor).
-REQUIRE_SECOND_FACTOR = env.list("REQUIRE_SECOND_FACTOR", str.strip, default=["none"])
+# Who needs a second factor to sign in: none, all, or roles (see console.staff.second_factor). In development nobody,
+# and administrators elsewhere, unless it says so.
+REQUIRE_SECOND_FACTOR = env.list("REQUIRE_SECOND_FACTOR", str.strip, default=[]) or [
+    "none" if CONSOLE_ENV in DEVELOPMENT else "admin"
+]
 
 # --- Sign-in with the company's own identity provider (OpenID Connect); off without an issuer ----------------------
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="")

@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from console import views
 from console.help import help_page
-from console.search import views as search
+from console.lookups import views as search
 
 urlpatterns = [
     path("", views.home, name="home"),

@@ -11,7 +11,7 @@ from console import clock, system_sections
 from console.access import StaffRequest, requires, signed_in
 from console.error_pages import render_status
 from console.permissions import Permission, Role
-from console.schema import check as inspection
+from console.provisioning import check as inspection
 from console.store import calls
 
 logger = logging.getLogger(__name__)

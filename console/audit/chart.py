@@ -10,7 +10,7 @@ from console.audit.review.plan import Review
 from console.audit.review.reading import GatheredEntries, gather
 from console.charts import Chart, ChartColumn, ChartRow
 from console.permissions import Staff
-from console.trail.actions import HAND_OFF_ACTIONS, happened_at
+from console.trail.actions import HAND_OFF_ACTIONS, happened_at, text_in
 
 ENTRIES_READ = 2000
 # Each piece takes a few rounds of Queries, so this bounds reading when filters match little.
@@ -63,7 +63,7 @@ def counted(gathered: GatheredEntries, review: Review, zone: ZoneInfo, now: date
         if at is None:
             undated += 1
             continue
-        series = hand_offs if entry.plain("action_type") in HAND_OFF_ACTIONS else others
+        series = hand_offs if text_in(entry, "action_type") in HAND_OFF_ACTIONS else others
         series[at.astimezone(zone).date()] += 1
     reaches = gathered.reaches.astimezone(zone) if gathered.reaches else None
     wanted = _range(review, zone, now, sorted({*hand_offs, *others}), reaches)
@@ -117,6 +117,7 @@ def chart_of(counted: Counted) -> Chart:
                 f"{day.day:%a} {day.day.day} {day.day:%b %Y}",
                 (day.hand_offs, day.others, day.total),
                 f"{day.day.day} {day.day:%b}",
+                day.day.isoformat(),
             )
             for day in counted.days
         ),

@@ -13,14 +13,22 @@ from typing import Any
 from console import clock, refs
 from console.audit import scoping
 from console.audit.records import HandOffEntry, TrailPage
-from console.audit.rows import STAFF_ROLES, row_of_record, rows_and_records, without_names_in
+from console.audit.rows import STAFF_ROLES, row_of_record, rows_and_records
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
 from console.store.presence import any_item, index_ready, table_ready
-from console.trail.actions import HAND_OFF_ACTIONS, HAND_OFF_PREFIX, instant_of, is_live, outcome_of, payload_of
+from console.trail.actions import (
+    HAND_OFF_ACTIONS,
+    HAND_OFF_PREFIX,
+    instant_of,
+    is_live,
+    outcome_of,
+    payload_of,
+    text_in,
+)
 from console.trail.models import ActorIndex, AuditEntry, CompanyIndex, ConversationEventsIndex, IdempotencyRecord
 from console.trees import text_of
 
@@ -129,12 +137,12 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     companies = {str(entry.plain("company_id")) for entry in entries if entry.plain("company_id")}
     companies.update(place.get("companies") or ())
     scoping.check_scope(trail, staff, companies, known)
-    rows, records, missing = rows_and_records(entries)
-    rows += [row for record in records if (row := row_of_record(record)) is not None]
+    rows, records, missing = rows_and_records(entries, known.names)
+    rows += [row for record in records if (row := row_of_record(record, known.names)) is not None]
     rows.sort(key=lambda row: row.at or _OLDEST, reverse=True)
     any_left = any(each is not None for each in after.values())
     return TrailPage(
-        rows=without_names_in(rows, known.names),
+        rows=tuple(rows),
         next=refs.seal_cursor(after | {"companies": sorted(companies)}, *binding) if any_left else "",
         notices=(missing,) if missing else (),
         recipient=known.names,
@@ -212,7 +220,7 @@ def _hand_off(entry: AuditEntry) -> HandOffEntry | None:
         at=at,
         action=action,
         actor=redact(text_of(entry.plain("actor") or "")),
-        is_staff=entry.plain("actor_role") in STAFF_ROLES,
+        is_staff=text_in(entry, "actor_role") in STAFF_ROLES,
         outcome=outcome_of(entry),
         action_id=entry.action_id or "",
         reason=redact(text_of(reason))[:300] if isinstance(reason, str) else "",

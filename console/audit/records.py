@@ -10,9 +10,9 @@ from console.trees import Node
 class TrailRow:
     """One line of a trail: an audit entry or an idempotency record, in words (`sentence`).
 
-    `outcome` is pending, success, conflict, failed, refused (a denial) or unknown; `note` is the reason. `key` is the
-    idempotency key and `record` summarizes its record, both masked. `drift` lists what could not be read. `reference`
-    is the sealed reference of the entry's own page, "" for a record.
+    `outcome` is pending, success, conflict, failed, refused (a denial), undone or unknown; `note` is the reason. `key`
+    is the idempotency key and `record` summarizes its record, both masked. `drift` lists what could not be read.
+    `reference` is the sealed reference of the entry's own page, "" for a record.
     """
 
     at: datetime | None

@@ -1,15 +1,16 @@
 """Rows from stored trail entries and idempotency records: parsed tolerantly, redacted again, described in words."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from console import clock
 from console.audit.events.keys import decode
 from console.audit.records import TrailRow
-from console.audit.sentences import COLLEAGUES, sentence, tone
+from console.audit.scoping import is_conversation_trail, recipient_names
+from console.audit.sentences import sentence, tone
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Role
 from console.redaction import redact, redact_value, without_names
@@ -19,29 +20,33 @@ from console.store.calls import parallel
 from console.store.connection import batch_get
 from console.store.models import fits
 from console.trail.actions import (
+    COLLEAGUES,
     REFUSED,
+    TAKEN_BACK,
+    UNDONE,
     Action,
+    Result,
     as_payload,
     happened_at,
     outcome,
     outcome_of,
     payload_of,
-    reason_of,
+    reason_of_entry,
+    text_in,
     times_of,
 )
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import STAFF_TRAIL, staff_trail
 from console.trees import clean, isolated, text_of, tree_of, well_formed
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Row = TypeVar("Row", bound="DataclassInstance")
 STAFF_ROLES = frozenset(role.value for role in Role)
 PLATFORM_NAMES = {
     "platform": "The platform",
     "rule": "A rule",
     "command-line": "An operator",
+    "timer": "The timers",
+    "sender": "The sender",
+    "notifier": "The notifier",
     "unknown": "Somebody",
 }
 # Shown as the actor of entries that name none.
@@ -76,12 +81,17 @@ def reference_of(entry: AuditEntry) -> str:
 def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRecord | None) -> TrailRow:
     """Return the row of an audit entry. `names` are display names by username; `record` is its key's, if any."""
     action, state = redact(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
+    if action not in set(Action):
+        action = without_names(action, entry.recipient)
     key = _text(entry.plain("idempotency_key"))
     payload = as_payload(entry)
     actor = _text(entry.plain("actor"))
     who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
     at, times = happened_at(entry), times_of(entry)
     drift = [f"{name}: {what}" for name, what in sorted(entry.drift.items())]
+    note = reason_of_entry(entry)[:300]
+    if state == Result.FAILED and note.startswith(TAKEN_BACK):
+        state = UNDONE
     words = sentence(action, isolated(who), state, _with_people(payload, entry, actor, names))
     return TrailRow(
         at=at,
@@ -90,7 +100,7 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
         outcome=REFUSED if action == Action.ACCESS_DENIED else state,
-        note=reason_of(entry.plain("result"))[:300],
+        note=note,
         tone=tone(action, state),
         key=decode(key).shown,
         record=_record_words(record) if key else "",
@@ -100,8 +110,11 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
     )
 
 
-def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
-    """Return a row for an idempotency record: an event came in. None for the console's own, which have an entry."""
+def row_of_record(record: IdempotencyRecord, recipient: tuple[str, ...] = ()) -> TrailRow | None:
+    """Return a row for an idempotency record: an event came in. None for the console's own, which have an entry.
+
+    `recipient` contains the names of its conversation's recipient, to mask.
+    """
     if record.plain("mode") == "console":
         return None
     status = _text(record.plain("status")) or "unknown"
@@ -109,15 +122,15 @@ def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
     decoded = decode(_text(record.plain("event_id")), _text(record.plain("conversation_id")))
     return TrailRow(
         at=clock.parse_instant(record.plain("received_at")) or clock.parse_instant(record.plain("created_at")),
-        sentence=decoded.meaning,
+        sentence=without_names(decoded.meaning, recipient),
         who=NO_ACTOR,
         role="",
         action="idempotency record",
         outcome=status if status in ("pending", "processed") else outcome(status),
         tone="pending" if status == "pending" else "",
-        note=decoded.between,
+        note=without_names(decoded.between, recipient),
         key=decoded.shown,
-        payload=tree_of(redact_value(well_formed(facts | record.unknown()))),
+        payload=tree_of(without_names(redact_value(well_formed(facts | record.unknown())), recipient)),
         drift=tuple(f"{name}: {what}" for name, what in sorted(record.drift.items())),
     )
 
@@ -156,13 +169,18 @@ def _text(value: Any) -> str:
 # --- Several rows -----------------------------------------------------------------------------------------------------
 
 
-def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
+def rows_and_records(
+    entries: Sequence[AuditEntry], recipient: tuple[str, ...] | None = None
+) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
     """Return a row for each entry, in their order; the records that they name; and why those could not be read, or "".
 
-    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff.
+    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff. `recipient` contains the
+    names of the one conversation's recipient; None: see `note_recipients`, whose Queries run in parallel.
     """
-    found: list[Any] = parallel(partial(_records_by_key, entries), partial(display_names, entries))
-    (records, missing), names = found
+    found: list[Any] = parallel(
+        partial(_records_by_key, entries), partial(display_names, entries), *_recipients_of(entries, recipient)
+    )
+    (records, missing), names = found[:2]
     rows = [row_of_entry(entry, names, records.get(key_of(entry))) for entry in entries]
     if missing:
         # A record that could not be read must not be shown as absent.
@@ -194,7 +212,7 @@ def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     """Return display names of the staff in these entries by username; empty if they cannot be read."""
     wanted: set[str] = set()
     for entry in entries:
-        if entry.plain("actor_role") in STAFF_ROLES:
+        if text_in(entry, "actor_role") in STAFF_ROLES:
             wanted.add(clean(str(entry.plain("actor"))))
             if entry.plain("action_type") in _NAME_COLLEAGUES:
                 wanted.update(who for _, who in _colleagues(payload_of(entry)))
@@ -206,9 +224,30 @@ def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     return {account.username: account.display_name for account in accounts if account.display_name}
 
 
-def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, ...]:
-    """Mask the names of a conversation's recipient in `sentence`, `note` and `payload` of its trail's rows."""
-    if not names:
-        return tuple(rows)
-    fields = ("sentence", "note", "payload")
-    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in fields}) for row in rows)
+# --- Names of recipients ----------------------------------------------------------------------------------------------
+
+
+def note_recipients(entries: Iterable[AuditEntry]) -> None:
+    """Set the `recipient` of entries of any conversations, so that what is shown of them masks those names.
+
+    One Query, in parallel, for each conversation with an entry that can contain a name: another service's, or a reason
+    written by a version that did not mask names. Raises the store's errors.
+    """
+    parallel(*_recipients_of(entries, None))
+
+
+def _recipients_of(entries: Iterable[AuditEntry], recipient: tuple[str, ...] | None) -> list[Callable[[], None]]:
+    """Return the work of setting `recipient`: the one given, or that of each entry's conversation."""
+    trails: dict[str, list[AuditEntry]] = {}
+    for entry in entries:
+        if recipient is not None:
+            entry.recipient = recipient
+        elif not entry.plain("gsi_actor") or "reason" in _text(entry.plain("action_payload_redacted")):
+            trails.setdefault(_text(entry.plain("conversation_id")), []).append(entry)
+
+    def note(trail: str) -> None:
+        names = recipient_names(trail)
+        for entry in trails[trail]:
+            entry.recipient = names
+
+    return [partial(note, trail) for trail in trails if is_conversation_trail(trail)]

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 
 from django.urls import reverse
 
-from console.errors import NotFound
+from console.caching import cached_for, remember
+from console.errors import Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.refs import seal
 from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 
+# Conversations named where several match.
+MOST_NAMED = 5
 # ci-aaa-001#pi-aaa-001#req123#447123456789 (schema of the platform's conversations)
 _ID_OF_PLATFORM = re.compile(r"(ci-[0-9A-Za-z\-]{1,64})#pi-")
 _NAMES = {STAFF_TRAIL: "Staff account", TENANT_TRAIL: "Tenant", THREAD_TRAIL: "Thread", CHAT_TRAIL: "Chat"}
@@ -34,13 +37,15 @@ class ConversationSource:
 
     `known` looks up one conversation's id; `url` returns its page's URL, which does not contain the id.
     `project_names` returns names by (company, project) id. `of_recipient` returns (id, company) of each conversation of
-    a typed number or address in the reader's scope, and whether there are more.
+    a typed number or address in the reader's scope, and whether there are more. `ids_of` returns the ids in scope that
+    pages show as a text: a request's id, or an id whose recipient is masked or left out.
     """
 
     known: Callable[[str], KnownConversation]
     url: Callable[[str], str]
     project_names: Callable[[Collection[tuple[str, str]]], Mapping[tuple[str, str], str]]
     of_recipient: Callable[[str, Staff], tuple[tuple[tuple[str, str], ...], bool]]
+    ids_of: Callable[[str, Staff], tuple[str, ...]]
 
 
 _source: ConversationSource | None = None
@@ -59,7 +64,9 @@ def conversation_source() -> ConversationSource | None:
 
 def known_conversation(trail: str) -> KnownConversation:
     """Look up the conversation of a trail; empty for other trails. One Query; raises the store's errors."""
-    return _source.known(trail) if _source and is_conversation_trail(trail) else KnownConversation()
+    known = _source.known(trail) if _source and is_conversation_trail(trail) else KnownConversation()
+    remember(recipient_names, known.names, trail)
+    return known
 
 
 def companies_of(trail: str) -> frozenset[str]:
@@ -67,9 +74,35 @@ def companies_of(trail: str) -> frozenset[str]:
     return known_conversation(trail).companies
 
 
+# Reviews and exports have many entries of one conversation. Names are personal data, so few are kept, for a minute.
+@cached_for(60, entries=1024)
 def recipient_names(trail: str) -> tuple[str, ...]:
     """Return the names of a conversation's recipient, for masking in its trail, as `known_conversation`."""
     return known_conversation(trail).names
+
+
+def trail_shown_as(shown: str, staff: Staff) -> str:
+    """Return the trail that pages show as a text: its key, its name, or a conversation's id as printed or copied.
+
+    Returns the text itself if no conversation in scope is shown so. Raises `Invalid` if several are, or if it is an
+    address that leads to none, and the store's errors.
+    """
+    text = shown.strip()
+    named = {name: prefix for prefix, name in _NAMES.items()} | {"Conversation": ""}
+    for name, prefix in named.items():
+        if text.startswith(f"{name} "):
+            text = prefix + text.removeprefix(name).strip()
+    if text == name_of(SYSTEM_TRAIL):
+        return SYSTEM_TRAIL
+    if not (_source and is_conversation_trail(text) and staff.can(Permission.CONVERSATION_READ)):
+        return text
+    found = _source.ids_of(text, staff)
+    if len(found) > 1:
+        which = ", ".join(redact(each) for each in found[:MOST_NAMED])
+        raise Invalid(f"{len(found)} conversations have this id: {which}. Enter one of these.")
+    if not found and "://" in text:
+        raise Invalid("This address leads to no conversation that you can see. Enter the conversation's id.")
+    return found[0] if found else text
 
 
 def is_conversation_trail(trail: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from console.redaction import redact
-from console.trail.actions import HAND_OFF_PREFIX, Action, Result
+from console.trail.actions import COLLEAGUES, HAND_OFF_PREFIX, UNDONE, Action, Result
 from console.trees import format_code_name, isolated, per_cent, share_of, text_of
 
 MAX_WORDS = 80
@@ -27,16 +27,17 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_TAKE_OVER: ("took over", "take over"),
     Action.HAND_OFF_TAKE: ("took it from the queue", "take it from the queue"),
     Action.HAND_OFF_TAKE_FROM_COLLEAGUE: ("took it from [{colleague}]", "take it from [{colleague}]"),
-    Action.HAND_OFF_RELEASE: ("released it back to the queue", "release it back to the queue"),
-    Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
-    Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
-    Action.HAND_OFF_LEAVE_TO_AI: ("left the reply to the AI", "leave the reply to the AI"),
-    Action.HAND_OFF_ASSIGN: ("assigned it[ to {receiver}]", "assign it[ to {receiver}]"),
-    Action.HAND_OFF_HAND_OVER: ("handed it over[ to the group {group}]", "hand it over[ to the group {group}]"),
+    Action.HAND_OFF_RELEASE: ("returned it to the queue", "return it to the queue"),
+    Action.HAND_OFF_HAND_BACK: ("returned it to the AI", "return it to the AI"),
+    Action.HAND_OFF_ACKNOWLEDGE: ("returned it to the AI", "return it to the AI"),
+    Action.HAND_OFF_LEAVE_TO_AI: ("let the AI answer", "let the AI answer"),
+    Action.HAND_OFF_ASSIGN: ("transferred it[ to {receiver}]", "transfer it[ to {receiver}]"),
+    Action.HAND_OFF_HAND_OVER: ("transferred it[ to the group {group}]", "transfer it[ to the group {group}]"),
     Action.HAND_OFF_MARK_URGENT: ("marked it as urgent", "mark it as urgent"),
     Action.HAND_OFF_MARK_NOT_URGENT: ("marked it as not urgent", "mark it as not urgent"),
-    Action.HAND_OFF_LEAVE: ("looked at it and left it with the AI", "leave it with the AI"),
-    Action.TARGET_MISSED: ("noted that an answer is overdue", "note that an answer is overdue"),
+    Action.HAND_OFF_LEAVE: ("dismissed it", "dismiss it"),
+    Action.TARGET_MISSED: ("an answer became overdue", "note that an answer is overdue"),
+    Action.LOCK_ENDED: ("ended the lock that the AI had left behind", "end the lock that the AI had left behind"),
     Action.LEVELS_CHANGED: ("changed the service levels[ of {company}]", "change the service levels[ of {company}]"),
     Action.BUDGET_CHANGED: ("changed the budget[ of {company}]", "change the budget[ of {company}]"),
     Action.GROUP_CHANGED: ("changed the group[ {group}]", "change the group[ {group}]"),
@@ -57,18 +58,28 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.STAFF_AWAY: ("is away", "be away"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
     Action.HAND_OFF_REASSERT: ("restored a person's decision", "restore a person's decision"),
+    Action.ANSWER_FOUND: ("found an answer of the AI at the provider", "find an answer of the AI at the provider"),
     Action.MESSAGE_RECEIVED: ("received a message from the customer", "receive a message from the customer"),
     Action.MESSAGE_NOT_PLACED: (
         "received a message that could not be placed[: {why}]",
         "receive a message that could not be placed",
     ),
     Action.MESSAGE_PLACED: ("placed a message in its conversation", "place a message in its conversation"),
+    Action.MESSAGE_NOT_HERE: ("said that a message does not belong here", "say that a message does not belong here"),
     Action.MESSAGE_DISCARDED: (
         "discarded a message that could not be placed[: {why}]",
         "discard a message that could not be placed",
     ),
+    Action.OPTED_OUT: ("recorded the customer's opt-out[: {why}]", "record the customer's opt-out"),
+    Action.OPTED_IN: ("lifted the customer's opt-out[: {why}]", "lift the customer's opt-out"),
+    Action.NO_ANSWER_NEEDED: ("said that no answer is needed", "say that no answer is needed"),
+    Action.ANSWER_NEEDED: ("said that an answer is needed after all", "say that an answer is needed after all"),
     Action.REPLY_SEND: ("answered the customer[ over {channel}]", "answer the customer[ over {channel}]"),
     Action.REPLY_DELIVERY: ("recorded the status of a reply[: {state}]", "deliver a reply"),
+    Action.ROOM_MADE: (
+        "made room in the full conversation[: {moved} messages moved]",
+        "make room in the full conversation",
+    ),
     Action.NOTE_SAVED: ("saved a note for the next person", "save a note for the next person"),
     Action.INITIAL_APPROVE: ("approved a first message", "approve a first message"),
     Action.INITIAL_REJECT: ("rejected a first message[: {why}]", "reject a first message"),
@@ -88,8 +99,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),
     Action.CHAT_ENDED: ("ended the running session", "end the running session"),
     Action.FEEDBACK_CHANGED: ("changed the feedback on an answer", "change the feedback on an answer"),
-    Action.SIGN_IN: ("signed in", "sign in"),
-    Action.SIGN_IN_FAILED: ("could not sign in", "sign in"),
+    Action.SIGN_IN: ("signed in[ from {ip}]", "sign in"),
+    Action.SIGN_IN_FAILED: ("could not sign in[ from {ip}]", "sign in"),
     Action.SIGN_OUT: ("signed out", "sign out"),
     Action.ACCESS_DENIED: ("tried something that the role does not allow", "do something that the role does not allow"),
     Action.STAFF_CREATED: ("created the account[ {account}]", "create the account[ {account}]"),
@@ -106,15 +117,18 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.SECOND_FACTOR_REMOVED: ("removed the second factor[ of {account}]", "remove the second factor"),
     Action.RECOVERY_CODES_MADE: ("made new recovery codes", "make new recovery codes"),
     Action.RECOVERY_CODE_USED: ("signed in with a recovery code", "sign in with a recovery code"),
+    Action.ACCESS_REVIEWED: ("reviewed who has access", "review who has access"),
+    Action.ACCOUNTS_EXPORTED: ("exported the accounts of staff", "export the accounts of staff"),
     Action.PASSWORD_RESET: ("set a new password[ for {account}]", "set a new password[ for {account}]"),
     Action.COMPANIES_DISCOVERED: ("looked for companies in the tables", "look for companies in the tables"),
     Action.CONVERSATIONS_LOADED: ("loaded conversations from a file", "load conversations from a file"),
     Action.TENANT_CREATED: ("began to onboard the tenant", "begin to onboard the tenant"),
     Action.TENANT_ONBOARDED: ("onboarded the tenant", "onboard the tenant"),
-    Action.TENANT_CHANGED: ("changed the tenant's settings", "change the tenant's settings"),
+    Action.TENANT_CHANGED: ("changed the tenant's settings[: {settings}]", "change the tenant's settings"),
     Action.TENANT_ACTIVATED: ("activated the tenant", "activate the tenant"),
     Action.TENANT_SUSPENDED: ("suspended the tenant[: {why}]", "suspend the tenant"),
     Action.TENANT_REACTIVATED: ("reactivated the tenant[: {why}]", "reactivate the tenant"),
+    Action.TENANT_DISCARDED: ("discarded the tenant[: {why}]", "discard the tenant"),
     Action.USER_ADDED: ("added the user[ {user}]", "add the user[ {user}]"),
     Action.USER_CHANGED: ("changed the user[ {user}]", "change the user[ {user}]"),
     Action.USER_REMOVED: ("removed the user[ {user}]", "remove the user[ {user}]"),
@@ -126,8 +140,6 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.COMPANY_LINKED: ("linked the company[ {company}]", "link the company[ {company}]"),
     Action.COMPANY_UNLINKED: ("unlinked the company[ {company}]", "unlink the company[ {company}]"),
 }
-# The payload's keys for the colleague from whom a conversation was taken: the console's, and older ones.
-COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
 # The payload's keys for each placeholder; writers differ.
 _FIELDS = {
     "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
@@ -136,6 +148,7 @@ _FIELDS = {
     "receiver": ("colleague",),
     "account": ("username", "account", "name"),
     "browser": ("browser",),
+    "ip": ("ip",),
     "why": ("reason",),
     "user": ("user",),
     "channel": ("channel",),
@@ -147,9 +160,18 @@ _FIELDS = {
     "saved_reply": ("saved_reply",),
     "saved_view": ("saved_view",),
     "group": ("group",),
+    "moved": ("messages",),
+    "settings": ("changed",),
     "destination": ("destination",),
 }
+# Labels of actions whose words without their object are those of another action.
+_LABELS: dict[str, str] = {
+    Action.HAND_OFF_ACKNOWLEDGE: "Accepted its return to the AI",
+    Action.HAND_OFF_ASSIGN: "Transferred it to a colleague",
+    Action.HAND_OFF_HAND_OVER: "Transferred it to a group",
+}
 _FALLBACKS = {"colleague": "a colleague"}
+_CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS"}
 # Actions that are failures themselves: their words already say so.
 _FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED, Action.ACCESS_DENIED)
 _TONES: dict[str, str] = {
@@ -166,7 +188,10 @@ _TONES: dict[str, str] = {
     Action.ACCESS_DENIED: "bad",
     Action.MESSAGE_NOT_PLACED: "bad",
     Action.TENANT_SUSPENDED: "bad",
+    Action.TENANT_DISCARDED: "bad",
 }
+# Sentences without a person.
+_IMPERSONAL = {_PHRASES[Action.TARGET_MISSED][0]}
 _ROUTING = ("reason", "intent", "confidence", "priority", "flags")
 _REPLY = ("type", "reason", "intent", "confidence")
 _TAGGING = ("reason", "intent", "confidence")
@@ -206,18 +231,21 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     fields = payload if isinstance(payload, dict) else {}
     if outcome in (Result.CONFLICT, Result.FAILED) and action not in _FAILURES:
         words = f"tried to {_fill(attempted, fields)}"
+    elif outcome == UNDONE:
+        words = f"began to {_fill(attempted, fields)}, then undid it"
     elif outcome == Result.PENDING:
         words = f"is about to {_fill(attempted, fields)}" if who else f"about to {_fill(attempted, fields)}"
     else:
         words = _fill(done, fields)
     if causes := dict.fromkeys(cause for kind in _CAUSES_OF.get(action, ()) for cause in _causes(kind, fields)):
         words += f"{', ' if ': ' in words else ': '}{', '.join(causes)}"
-    return f"{who} {words}" if who else capfirst(words)
+    return f"{who} {words}" if who and words not in _IMPERSONAL else capfirst(words)
 
 
 def label_of(action: str) -> str:
     """Return an action type in words, as a choice's label: "Took over", "Shopify lookup"."""
-    return capfirst(_fill(_PHRASES[action][0], {}) if action in _PHRASES else _unnamed(action))
+    words = _LABELS.get(action) or (_fill(_PHRASES[action][0], {}) if action in _PHRASES else _unnamed(action))
+    return capfirst(words)
 
 
 def tone(action: str, outcome: str) -> str:
@@ -241,6 +269,8 @@ def _fill(phrase: str, payload: dict[str, Any]) -> str:
     before, _, inner = part.partition("{")
     name, _, after = inner.partition("}")
     value = next((words for field in _FIELDS[name] if (words := _words(payload.get(field)))), "")
+    if name == "channel":
+        value = _CHANNELS.get(value, value)
     value = value or _FALLBACKS.get(name, "")
     return f"{start}{before}{value}{after}{end}" if value else f"{start}{end}".strip()
 

@@ -2,11 +2,14 @@
 
 from django.urls import path
 
-from console.audit.views import access_log, events, reports, review, trails
+from console.audit.views import access_log, access_review, events, reports, review, trails
 
 urlpatterns = [
     path("", review.index, name="audit"),
     path("find/", review.find, name="audit-find"),
+    path("accounts/", access_review.index, name="access-review"),
+    path("accounts/export/", access_review.export, name="access-review-export"),
+    path("accounts/reviewed/", access_review.record, name="access-review-record"),
     path("entries/<str:ref>/", trails.entry, name="audit-entry"),
     path("events/", events.events, name="events"),
     path("events/conversations/<str:ref>/", events.events_of_conversation, name="events-of-conversation"),

@@ -1,7 +1,9 @@
-"""Searches for personal data by people who may not reveal it: limited, with a reason, recorded before the result.
+"""Searches for personal data, which are recorded before the result is shown.
 
-People who see only masks could otherwise find out whose number it is by typing guesses. A refused search reads nothing,
-so that neither its answer nor its timing distinguishes a hit from a miss. Reveals are limited here, too.
+Those of people who may not reveal it are limited, and need a reason: people who see only masks could otherwise find out
+whose number it is by typing guesses. A refused search reads nothing, so that neither its answer nor its timing
+distinguishes a hit from a miss. Those of others are recorded once an hour for each person they look for. Reveals are
+limited here, too.
 """
 
 import logging
@@ -24,18 +26,22 @@ from console.search.finders import with_country_codes
 from console.search.meanings import MeaningKind, normalized_text, recognise
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result
-from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted, staff_trail
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted, record_once, staff_trail
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+# Searched only as a whole part of a conversation's id, which no number of a person is.
+_REQUEST_ID = re.compile(r"req[-_][0-9a-f]{8}", re.ASCII | re.IGNORECASE)
 # Kinds that are always personal. A chatbot user's digest is of a phone number, so anybody can compute it.
 _PERSONAL = frozenset({MeaningKind.PHONE, MeaningKind.EMAIL, MeaningKind.SESSION, MeaningKind.DIGEST})
 
 
 def is_personal(typed: str) -> bool:
     """Return whether a text is or contains what pages would mask: a number, an address, or an id made of one."""
+    if _REQUEST_ID.fullmatch(normalized_text(typed)):
+        return False
     return any(meaning.kind in _PERSONAL for meaning in recognise(typed)) or redact(typed) != typed
 
 
@@ -44,19 +50,17 @@ def needs_reason(typed: str, staff: Staff) -> bool:
     return not staff.can(Permission.PII_REVEAL) and is_personal(typed)
 
 
-def personal_in(form: LookupForm, staff: Staff) -> str:
-    """Return the personal data in a valid look-up for which the person must give a reason; "" if there is none."""
-    if staff.can(Permission.PII_REVEAL):
-        return ""
+def personal_in(form: LookupForm) -> str:
+    """Return the personal data in a valid look-up, whose search has to be recorded; "" if there is none."""
     typed = {name: str(form.cleaned_data.get(name, "")) for name in form.base_fields}
     if form.of_person is not None:
         return " ".join(typed[name] for name in form.of_person)
     return next((each for each in typed.values() if is_personal(each)), "")
 
 
-def has_reason(form: forms.Form) -> bool:
-    """Return whether the field `reason` of a valid form is filled in; if not, add an error to it."""
-    if form.cleaned_data.get("reason"):
+def has_reason(form: forms.Form, staff: Staff) -> bool:
+    """Return whether a valid form of a search for personal data has the reason it needs; if not, add an error to it."""
+    if staff.can(Permission.PII_REVEAL) or form.cleaned_data.get("reason"):
         return True
     form.add_error("reason", NO_REASON)
     return False
@@ -65,10 +69,12 @@ def has_reason(form: forms.Form) -> bool:
 def record_search(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T], hits: Callable[[T], int]) -> T:
     """Run `search`, record that this person looked for `typed` with the form's reason, and return the result.
 
-    Raises `TooManyAttempts` before anything is read, `NoTrail`, the errors of `search`, and the store's errors; it
-    returns no result that is not recorded.
+    For people who may not reveal personal data, raises `TooManyAttempts` before anything is read, and `NoTrail`. Raises
+    the errors of `search` and the store's errors; it returns no result that could be recorded and is not.
     """
-    _count_search(staff)
+    may_reveal = staff.can(Permission.PII_REVEAL)
+    if not may_reveal:
+        _count_search(staff)
     found = search()
     meanings = recognise(typed)
     person, *tried_as = _pseudonyms_of(typed, staff)
@@ -76,12 +82,16 @@ def record_search(typed: str, form: forms.Form, staff: Staff, search: Callable[[
         "person": person,
         # The likeliest meaning.
         "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
-        "reason": form.cleaned_data["reason"],
         "hits": hits(found),
     } | ({"tried_as": tried_as} if tried_as else {})
     try:
-        record(_entry(staff, payload=payload))
+        if may_reveal:
+            record_once(_entry(staff, payload=payload), f"search.{person}", HOUR)
+        else:
+            record(_entry(staff, payload=payload | {"reason": form.cleaned_data["reason"]}))
     except TableMissing as missing:
+        if may_reveal:
+            return found
         raise NoTrail("You can search for personal data", "you cannot search here") from missing
     return found
 

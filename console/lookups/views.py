@@ -16,14 +16,16 @@ from console import clock
 from console.access import StaffRequest, signed_in
 from console.errors import BadReference
 from console.forms import NO_REASON, KeyField, add_reason_field
+from console.lookups.personal_searches import HOUR, has_reason, is_personal, needs_reason, record_search
 from console.permissions import Staff
-from console.personal_searches import HOUR, has_reason, needs_reason, record_search
 from console.refs import seal, unseal
-from console.search.meanings import MAX_LENGTH, recognise
-from console.search.service import Results, describe_meanings
+from console.search.meanings import MAX_LENGTH, MeaningKind, recognise
+from console.search.service import Results
 from console.search.service import search as search_stores
 
 _KIND = "search"
+# What people type when they look for a customer.
+_OF_CUSTOMERS = {MeaningKind.PHONE, MeaningKind.EMAIL, MeaningKind.NAME}
 
 
 class SearchForm(forms.Form):
@@ -32,7 +34,7 @@ class SearchForm(forms.Form):
     typed = KeyField(
         label="Search",
         most=MAX_LENGTH,
-        help_text="A phone number, an email address, any id or key. The console never puts it in an address or a log.",
+        help_text="A phone number, an email address, any id or key. What you type never appears in a URL or a log.",
         error_messages={"required": "Enter what you are looking for."},
     )
 
@@ -63,13 +65,13 @@ def search(request: StaffRequest) -> HttpResponse:
 def _found(request: StaffRequest, typed: str, form: SearchForm) -> HttpResponse:
     meanings, staff = recognise(typed), request.staff
     if not meanings:
-        return render(request, "search/search.html", {"form": form, "taken_for": "", "searched": True})
+        return render(request, "search/search.html", {"form": form, "results": Results(), "seeks_customer": True})
 
     def results() -> Results:
         return search_stores(meanings, staff)
 
-    if needs_reason(typed, staff):
-        if not has_reason(form):
+    if is_personal(typed):
+        if not has_reason(form, staff):
             return render(request, "search/search.html", {"form": form}, status=422)
         found = record_search(typed, form, staff, results, lambda each: len(each.hits))
     else:
@@ -90,8 +92,7 @@ def _results(request: StaffRequest, typed: str, username: str, at: int) -> HttpR
         return render(request, "search/search.html", {"form": form, "stale": NO_REASON})
     context = {
         "form": form,
-        "searched": True,
-        "taken_for": describe_meanings(meanings),
         "results": search_stores(meanings, staff),
+        "seeks_customer": any(each.kind in _OF_CUSTOMERS for each in meanings),
     }
     return render(request, "search/search.html", context)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from console.errors import ConsoleError, NotConfigured, TableMissing
-from console.schema.definition import key_attributes
+from console.provisioning.definition import key_attributes
 from console.schema.environments import is_protected
 from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec
 from console.store.calls import parallel, table_name
@@ -139,22 +139,32 @@ def report(spec: TableSpec, description: dict[str, Any] | None, present: set[str
 
 def _absence(spec: TableSpec, present: set[str]) -> Difference:
     """Return the difference of a missing table: required if it is ours, needed for writes, or its schema is in use."""
-    siblings = {key for key, other in TABLES.items() if other.schema == spec.schema}
+    # Each of the tables of the platform's replies can be there alone.
+    siblings = {key for key, other in TABLES.items() if other.schema == spec.schema != "platform-replies"}
     needed = spec.ours or spec.key in NEEDED_FOR_WRITES or bool(siblings & present - NEEDED_FOR_WRITES)
     indexes = ", ".join(index.name for index in (*spec.gsis, *spec.lsis))
-    wanted = _keys_text(spec.hash, spec.range)
+    wanted = _keys_text((spec.hash,), spec.range)
     wanted += f"; indexes {indexes}" if indexes else ""
     wanted += f"; time to live {spec.ttl}" if spec.ttl else ""
     return Difference("required" if needed else "optional", "table", wanted, "absent", True, "table")
 
 
-def _keys_text(partition: KeyAttribute, sort: KeyAttribute | None) -> str:
-    return ", ".join(f"{each.name} ({each.type})" for each in (partition, sort) if each is not None)
+def _keys_text(partition: tuple[KeyAttribute, ...], sort: KeyAttribute | None) -> str:
+    return _join_keys(
+        [f"{each.name} ({each.type})" for each in partition], [f"{sort.name} ({sort.type})"] if sort else []
+    )
+
+
+def _join_keys(partition: list[str], sort: list[str]) -> str:
+    return ", ".join(" + ".join(each) for each in (partition, sort) if each)
 
 
 def _found_keys(schema: list[dict[str, str]], types: dict[str, str]) -> str:
-    names = [each["AttributeName"] for each in sorted(schema, key=lambda each: each["KeyType"] != "HASH")]
-    return ", ".join(f"{name} ({types.get(name, '?')})" for name in names)
+    def of_kind(kind: str) -> list[str]:
+        names = [each["AttributeName"] for each in schema if each["KeyType"] == kind]
+        return [f"{name} ({types.get(name, '?')})" for name in names]
+
+    return _join_keys(of_kind("HASH"), of_kind("RANGE"))
 
 
 def attribute_types(description: dict[str, Any]) -> dict[str, str]:
@@ -163,7 +173,7 @@ def attribute_types(description: dict[str, Any]) -> dict[str, str]:
 
 
 def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
-    serving = [_keys_text(spec.hash, each) for each in spec.ranges]
+    serving = [_keys_text((spec.hash,), each) for each in spec.ranges]
     found = _found_keys(description["KeySchema"], attribute_types(description))
     return [] if found in serving else [Difference("required", "key", " or ".join(serving), found, False)]
 
@@ -172,7 +182,7 @@ def index_text(index: IndexSpec) -> str:
     """Format the keys and projection of an index for people."""
     projected = f"INCLUDE {', '.join(index.include)}" if index.include else "ALL"
     caution = f"; note: {index.caution}" if index.caution else ""
-    return f"{_keys_text(index.hash, index.range)}; {projected}{caution}"
+    return f"{_keys_text(index.hashes, index.range)}; {projected}{caution}"
 
 
 def _index_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
@@ -225,7 +235,7 @@ def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, 
     kind, included = projection.get("ProjectionType", "ALL"), set(projection.get("NonKeyAttributes") or ())
     keys = _found_keys(found["KeySchema"], types)
     enough = kind == "ALL" or (bool(index.include) and set(index.include) <= included)
-    if keys in [_keys_text(index.hash, each) for each in index.ranges] and enough:
+    if keys in [_keys_text(index.hashes, each) for each in index.ranges] and enough:
         return ""
     projected = f"INCLUDE {', '.join(sorted(included))}" if kind == "INCLUDE" else kind
     return f"{keys}; {projected}"

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from console.errors import ConsoleError
-from console.schema.check import Difference, TableReport, attribute_types, describe
-from console.schema.definition import (
+from console.provisioning.check import Difference, TableReport, attribute_types, describe
+from console.provisioning.definition import (
     attribute_definitions,
     create_table_request,
     in_cloudformation,
@@ -145,7 +145,7 @@ def _clashes(spec: TableSpec, index: IndexSpec) -> list[str]:
     wanted = {
         attribute: kind
         for attribute, kind in key_attributes(spec, index).items()
-        if attribute in (index.hash.name, index.range.name if index.range else "") and attribute not in enforced
+        if attribute in {each.name for each in index.keys} and attribute not in enforced
     }
     if not wanted:
         return []

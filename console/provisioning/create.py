@@ -3,6 +3,7 @@
 Nothing is ever deleted. An existing table of another service is never changed here: see `cloudformation`.
 """
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from itertools import chain, repeat
 from typing import Any
 
 from console.errors import ConsoleError, StoreUnavailable
-from console.schema.check import Difference, TableReport, describe, inspect
-from console.schema.definition import attribute_definitions, create_table_request, index_definition
+from console.provisioning.check import Difference, TableReport, describe, inspect
+from console.provisioning.definition import attribute_definitions, create_table_request, index_definition
 from console.schema.tables import TABLES, IndexSpec, TableSpec
 from console.store import presence
 from console.store.calls import table_name
 from console.store.connection import call
 
+logger = logging.getLogger(__name__)
 POLL_SECONDS = (0.2, 0.3, 0.5, 1.0, 1.0, 2.0, 5.0)
 
 
@@ -52,17 +54,42 @@ def create(wanted: Creation, waiting: Callable[[str], object] = lambda _: None) 
     spec = TABLES[wanted.key]
     try:
         if wanted.difference.kind == "table":
-            call("CreateTable", **create_table_request(wanted.key))
+            _create_table(spec)
             _wait(spec, waiting)
             for each in inspect((wanted.key,))[0].differences:
                 if each.applicable:
-                    _apply(spec, each)
+                    _apply_once(spec, each)
         elif wanted.difference.kind != "wait":
             _wait(spec, waiting)
-            _apply(spec, wanted.difference)
+            _apply_once(spec, wanted.difference)
         _wait(spec, waiting)
     finally:
         presence.forget()
+
+
+def _create_table(spec: TableSpec) -> None:
+    """Create a table; one that exists by now is no error: an answer may have been lost, or somebody else created it."""
+    try:
+        call("CreateTable", **create_table_request(spec.key))
+    except StoreUnavailable:
+        if describe(table_name(spec.key)) is None:
+            raise
+        _note_success("CreateTable")
+
+
+def _apply_once(spec: TableSpec, difference: Difference) -> None:
+    """Apply a difference; an error is none if the difference is gone, as after a lost answer."""
+    try:
+        _apply(spec, difference)
+    except StoreUnavailable:
+        if any(each.what == difference.what for each in inspect((spec.key,))[0].differences):
+            raise
+        _note_success(difference.what)
+
+
+def _note_success(what: str) -> None:
+    """Log what a failure's line, just before, leaves open."""
+    logger.warning("This did take effect (%s), so nothing is lost and the command continues.", what)
 
 
 def _apply(spec: TableSpec, difference: Difference) -> None:

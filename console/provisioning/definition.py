@@ -27,7 +27,7 @@ def table_definition(spec: TableSpec) -> dict[str, Any]:
     """Return the arguments of CreateTable that are the same in every environment."""
     # Encryption is left out on purpose: the default is the AWS owned key, as the schemas require.
     request: dict[str, Any] = {
-        "KeySchema": key_schema(spec.hash, spec.range),
+        "KeySchema": key_schema((spec.hash,), spec.range),
         "AttributeDefinitions": attribute_definitions(spec),
         "BillingMode": "PAY_PER_REQUEST",
     }
@@ -44,7 +44,7 @@ def index_definition(index: IndexSpec) -> dict[str, Any]:
     """Return an index in the form that CreateTable and UpdateTable take."""
     return {
         "IndexName": index.name,
-        "KeySchema": key_schema(index.hash, index.range),
+        "KeySchema": key_schema(index.hashes, index.range),
         "Projection": projection(index),
     }
 
@@ -56,9 +56,9 @@ def projection(index: IndexSpec) -> dict[str, Any]:
     return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.include)}
 
 
-def key_schema(partition: KeyAttribute, sort: KeyAttribute | None) -> list[dict[str, str]]:
-    """Return the key schema: HASH, and RANGE if there is a sort key."""
-    keys = [{"AttributeName": partition.name, "KeyType": "HASH"}]
+def key_schema(partition: tuple[KeyAttribute, ...], sort: KeyAttribute | None) -> list[dict[str, str]]:
+    """Return the key schema: HASH for each attribute of the partition key, and RANGE if there is a sort key."""
+    keys = [{"AttributeName": each.name, "KeyType": "HASH"} for each in partition]
     if sort is not None:
         keys.append({"AttributeName": sort.name, "KeyType": "RANGE"})
     return keys
@@ -67,8 +67,8 @@ def key_schema(partition: KeyAttribute, sort: KeyAttribute | None) -> list[dict[
 def key_attributes(spec: TableSpec, *indexes: IndexSpec) -> dict[str, str]:
     """Return the name and type of the key attributes of the table and the given indexes (all indexes if none)."""
     chosen = indexes or (*spec.gsis, *spec.lsis)
-    pairs = [(spec.hash, spec.range), *((index.hash, index.range) for index in chosen)]
-    return {attribute.name: attribute.type for pair in pairs for attribute in pair if attribute is not None}
+    keys = [(spec.hash, spec.range), *(index.keys for index in chosen)]
+    return {attribute.name: attribute.type for each in keys for attribute in each if attribute is not None}
 
 
 def attribute_definitions(spec: TableSpec, *indexes: IndexSpec) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from console.schema.secret_names import iam_pattern
 from console.schema.tables import TABLES
 from console.store.calls import table_name
 
@@ -19,13 +20,14 @@ from console.store.calls import table_name
 class Access:
     """What a process may do with one table: `actions` on the table itself, `indexes` that it queries.
 
-    `stream`: whether it reads the table's stream.
+    `stream`: whether it reads the table's stream. `keys`: patterns of the partition keys that it may name, () for all.
     """
 
     table: str
     actions: tuple[str, ...]
     indexes: tuple[str, ...] = ()
     stream: bool = False
+    keys: tuple[str, ...] = ()
 
 
 QueueName = Literal["HANDOFF", "CHANNELS", "OUTBOX", "RECEIPTS", "SERVICE"]
@@ -54,13 +56,30 @@ class PolicyScope:
     secrets: Sequence[str]
     topic_prefix: str
     from_email: str
+    topic_accounts: Sequence[str] = ()
 
     def arn(self, service: str, resource: str) -> str:
         """Return the ARN of a resource in this region and account."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
-def _of_web(key: str, *actions: str) -> Access:
+# The partitions of CONSOLE by what they are for, in few characters: IAM limits these. The first are leases, places in
+# streams and heartbeats of the background work.
+_RUNNING = ("INDEXER", "insight*", "notifications", "queue", "reconcile", "sender", "stage", "sweep", "timers")
+_NOTIFYING_KEYS = ("DESTINATIONS*", "NOTIFI*")
+# What a message is noted in: the queue, notices, and those that are told.
+_MESSAGES = (
+    *("QUEUE*", "COMPANIES*", "LEVELS*", "GROUPS*", "TOLD*", "STAGE_EXPIRED*"),
+    *(*_RUNNING, *_NOTIFYING_KEYS),
+)
+# What a change of a conversation is noted in besides: timers and facts.
+_HANDLING = (*_MESSAGES, "DUE*", "LOCK*", "INSIGHT*")
+# What pages alone read and write.
+_PEOPLE = ("AWAY", "OIDC*", "PRESENCE*", "SAVED_REPLIES*", "SEEN*", "TENANT*", "THROTTLE*", "VIEWS*")
+_KEY_RECORD = ("SECRET_KEY",)
+
+
+def _of_web(key: str, *actions: str, keys: tuple[str, ...] = ()) -> Access:
     """Return the access of the web servers to a table: `actions`, queries of each index, and descriptions.
 
     Pages check which tables and indexes exist, and the system page shows their settings.
@@ -69,12 +88,13 @@ def _of_web(key: str, *actions: str) -> Access:
     ttl = ("DescribeTimeToLive",) if spec.ttl else ()
     backups = ("DescribeContinuousBackups",) if spec.protected else ()
     indexes = tuple(index.name for index in (*spec.gsis, *spec.lsis))
-    return Access(key, ("DescribeTable", *ttl, *backups, *actions), indexes)
+    return Access(key, ("DescribeTable", *ttl, *backups, *actions), indexes, keys=keys)
 
 
 WEB = (
     _of_web("CONVERSATIONS", "GetItem", "BatchGetItem", "Query", "UpdateItem"),
-    _of_web("CONVERSATIONS_STAGE", "PutItem", "Query"),
+    _of_web("CONVERSATIONS_STAGE", "PutItem", "Query", "DeleteItem"),
+    _of_web("CONVERSATIONS_TRIGGER_LOCK", "PutItem"),
     _of_web("AUDIT", "GetItem", "Query", "PutItem", "UpdateItem"),
     _of_web("IDEMPOTENCY", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     _of_web("CONVERSATION_STATE", "GetItem"),
@@ -89,19 +109,46 @@ WEB = (
     _of_web("INSIGHT", "Query"),
     _of_web("STAFF", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     _of_web("STAFF_SESSIONS", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
-    _of_web("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+    _of_web(
+        *("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+        keys=(*_HANDLING, *_PEOPLE, *_KEY_RECORD, "SECRET-PROBLEMS", "BUDGETS*"),
+    ),
 )
 # If the record of an action has expired before its entry, the conversation is looked up by id.
 _SETTLING = ("conversation-id-index",)
+# What the rows of the queue's partitions are made of; first messages to approve are in MESSAGES.
+_PARTITIONS = ("hand-off-queue-index",)
+# A customer's conversations with one of our numbers or addresses.
+_BY_NUMBERS = (
+    "company-whatsapp-number-recipient-tel-index",
+    "company-sms-number-recipient-tel-index",
+    "company-email-recipient-email-index",
+)
 INDEXER = (
-    Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), _SETTLING, stream=True),
+    Access(
+        "CONVERSATIONS",
+        ("DescribeTable", "GetItem", "Scan", "UpdateItem"),
+        # A customer's other conversations with the same number are found by it.
+        (*_SETTLING, *_PARTITIONS, *_BY_NUMBERS),
+        stream=True,
+    ),
+    # What is staged for these.
+    Access("CONVERSATIONS_STAGE", ("Query",)),
+    # Notes of full conversations, messages of those that are gone, about whom to ask the provider, and what a customer
+    # says in another conversation.
+    Access("MESSAGES", ("Query", "Scan", "PutItem", "UpdateItem", "DeleteItem")),
     Access("CONVERSATION_STATE", ("GetItem",)),
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
     # The facts of Insight, and the key of their pseudonyms.
     Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem")),
     Access(
-        "CONSOLE", ("DescribeTable", "GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem")
+        "CONSOLE",
+        (
+            *("DescribeTable", "GetItem", "BatchGetItem", "Query", "ConditionCheckItem"),
+            *("PutItem", "UpdateItem", "DeleteItem"),
+        ),
+        keys=_HANDLING,
     ),
 )
 INSIGHT = (
@@ -118,49 +165,71 @@ INSIGHT = (
     Access("CONVERSATIONS", (), ("conversation-id-index",)),
     Access("TENANTS", ("GetItem",)),
     # Leases, the pseudonym key, reverse look-ups of pseudonyms, budgets, and recipients of budget alerts and summaries.
-    Access("CONSOLE", ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+    Access(
+        "CONSOLE",
+        ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem"),
+        keys=("COMPANIES*", "INSIGHT*", "BUDGETS*", *_RUNNING, *_NOTIFYING_KEYS),
+    ),
 )
 TIMERS = (
-    Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
+    Access("CONVERSATIONS", ("DescribeTable", "GetItem", "UpdateItem"), (*_SETTLING, *_PARTITIONS)),
+    # Whether the platform is still at work, and what it must not be given again.
+    Access("CONVERSATIONS_STAGE", ("Query", "DeleteItem")),
+    Access("MESSAGES", ("Query",)),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
     Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem")),
     Access("CONVERSATION_STATE", ("GetItem",)),
-    Access("CONSOLE", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
+    Access("CONSOLE", ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"), keys=_HANDLING),
 )
 NOTIFIER = (
     Access("AUDIT", ("PutItem",)),
-    Access("CONSOLE", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
+    Access(
+        "CONSOLE",
+        ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+        keys=("COMPANIES*", *_RUNNING, *_NOTIFYING_KEYS),
+    ),
 )
 RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "Scan", "PutItem", "UpdateItem")),
-    Access("CONSOLE", ("Query", "PutItem", "UpdateItem")),
+    Access("CONSOLE", ("Query", "PutItem", "UpdateItem"), keys=("QUEUE*", "COMPANIES*", "GROUPS*", "TOLD*", *_RUNNING)),
 )
 RECEIVER = (
     Access(
         "CONVERSATIONS",
         ("DescribeTable", "GetItem", "BatchGetItem", "UpdateItem"),
-        (
-            "company-whatsapp-number-recipient-tel-index",
-            "company-sms-number-recipient-tel-index",
-            "company-email-recipient-email-index",
-            *_SETTLING,
-        ),
+        # Which conversations people hold in a company is in the queue's index.
+        (*_BY_NUMBERS, *_SETTLING, *_PARTITIONS),
     ),
-    Access("CONVERSATIONS_STAGE", ("DescribeTable", "PutItem"), stream=True),
+    Access("CONVERSATIONS_STAGE", ("DescribeTable", "PutItem", "Query", "DeleteItem"), stream=True),
+    Access("CONVERSATIONS_TRIGGER_LOCK", ("PutItem",)),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
-    Access("MESSAGES", ("GetItem", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"), ("due-index",)),
-    Access("CONSOLE", ("Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+    Access(
+        "MESSAGES", ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"), ("due-index",)
+    ),
+    Access(
+        "CONSOLE",
+        ("GetItem", "BatchGetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem"),
+        keys=_MESSAGES,
+    ),
 )
 SENDER = (
-    Access("CONVERSATIONS", ("GetItem", "UpdateItem")),
-    Access("MESSAGES", ("GetItem", "Query", "UpdateItem"), ("due-index",)),
-    Access("AUDIT", ("PutItem", "UpdateItem")),
-    Access("IDEMPOTENCY", ("UpdateItem",)),
-    Access("CONSOLE", ("PutItem", "UpdateItem", "DeleteItem")),
+    # It takes in what only the provider has of customers' messages, and asks for a human like the receiver. The
+    # conversations with a customer who has opted out are found by their numbers, too.
+    Access("CONVERSATIONS", ("GetItem", "BatchGetItem", "UpdateItem"), _BY_NUMBERS),
+    # What a person has answered must not go to the AI again.
+    Access("CONVERSATIONS_STAGE", ("Query", "DeleteItem")),
+    Access("MESSAGES", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"), ("due-index",)),
+    Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
+    Access("IDEMPOTENCY", ("GetItem", "BatchGetItem", "PutItem", "UpdateItem")),
+    Access(
+        "CONSOLE",
+        ("BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+        keys=(*_MESSAGES, "DUE*", "SECRET-PROBLEMS"),
+    ),
 )
 
 
@@ -174,11 +243,14 @@ def _merged(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
             tuple(dict.fromkeys((*known.actions, *access.actions))),
             tuple(dict.fromkeys((*known.indexes, *access.indexes))),
             known.stream or access.stream,
+            tuple(dict.fromkeys((*known.keys, *access.keys))),
         )
     return tuple(found.values())
 
 
-WORK = _merged(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
+# As one process, it also notes the SECRET_KEY that it began with.
+_NOTING = (Access("CONSOLE", (), keys=_KEY_RECORD),)
+WORK = _merged(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE, _NOTING)
 # The web servers; the indexer; the timers; the sums of Insight; the receivers and the sender (workers or Lambdas); the
 # notifier; the job that settles actions; and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
@@ -250,9 +322,10 @@ def _this_environment(account: str) -> PolicyScope:
         account=account,
         table=table_name,
         queues={name: sorted({_queue_arn(url, account) for url in those if url}) for name, those in urls.items()},
-        secrets=settings.SECRET_NAMES if settings.OUTBOX_QUEUE_URL else (),
+        secrets=[iam_pattern(each) for each in settings.SECRET_NAMES] if settings.OUTBOX_QUEUE_URL else (),
         topic_prefix=settings.NOTIFICATIONS_TOPIC_PREFIX,
         from_email=settings.NOTIFICATIONS_FROM_EMAIL,
+        topic_accounts=settings.NOTIFICATIONS_TOPIC_ACCOUNTS,
     )
 
 
@@ -267,11 +340,16 @@ def _table_statements(accesses: tuple[Access, ...], scope: PolicyScope) -> Itera
         arn = scope.arn("dynamodb", f"table/{scope.table(access.table)}")
         sid = access.table.title().replace("_", "")
         if access.actions:
-            yield _allow(sid, "dynamodb", access.actions, [arn])
+            yield _allow(sid, "dynamodb", access.actions, [arn]) | _with_keys(access.keys)
         if access.indexes:
             yield _allow(f"{sid}Indexes", "dynamodb", ("Query",), [f"{arn}/index/{index}" for index in access.indexes])
         if access.stream:
             yield _allow(f"{sid}Stream", "dynamodb", _STREAM, [f"{arn}/stream/*"])
+
+
+def _with_keys(keys: tuple[str, ...]) -> dict[str, Any]:
+    # Descriptions name no key, and are allowed all the same.
+    return {"Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(keys)}}} if keys else {}
 
 
 def _queue_statements(accesses: tuple[QueueAccess, ...], scope: PolicyScope) -> Iterator[dict[str, Any]]:
@@ -281,8 +359,10 @@ def _queue_statements(accesses: tuple[QueueAccess, ...], scope: PolicyScope) -> 
 
 
 def _notifying(scope: PolicyScope) -> Iterator[dict[str, Any]]:
-    """Yield the statements for topics, in any region and account, and for emails from one address."""
-    yield _allow("Topics", "sns", ("Publish",), [f"arn:{scope.partition}:sns:*:*:{scope.topic_prefix}*"])
+    """Yield the statements for topics, in any region of the allowed accounts, and for emails from one address."""
+    accounts = scope.topic_accounts or (scope.account,)
+    topics = [f"arn:{scope.partition}:sns:*:{each}:{scope.topic_prefix}*" for each in accounts]
+    yield _allow("Topics", "sns", ("Publish",), topics)
     if scope.from_email:
         statement = _allow("Emails", "ses", ("SendEmail",), [scope.arn("ses", "identity/*")])
         yield statement | {"Condition": {"StringEquals": {"ses:FromAddress": scope.from_email}}}

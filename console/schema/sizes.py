@@ -33,7 +33,8 @@ def _value_size(value: dict[str, Any]) -> int:
 
 
 def _number_size(number: Decimal) -> int:
-    """Return the bytes of a number: one per pair of digits from the decimal point, one more, and one for a minus."""
+    """Return the bytes of a number: one per two significant digits before and after the point, one more, and a sign."""
     _, digits, exponent = number.normalize(_EXACT).as_tuple()
-    places = len(digits) + int(exponent) % 2 if number else 0
-    return (places + 1) // 2 + 1 + (number < 0)
+    significant = len(digits) if number else 0
+    whole = min(max(significant + int(exponent), 0), significant)
+    return (whole + 1) // 2 + (significant - whole + 1) // 2 + 1 + (number < 0)

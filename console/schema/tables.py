@@ -33,7 +33,8 @@ class IndexSpec:
     """A secondary index. `include` is empty for projection ALL; `ours` marks one that the console adds to a schema.
 
     `caution` is a warning for adding it to a table that others write; an index with `other_range` as its range key is
-    accepted too.
+    accepted too. `more_hashes` are further attributes of the partition key, which DynamoDB allows four of in a global
+    index.
     """
 
     name: str
@@ -43,6 +44,17 @@ class IndexSpec:
     ours: bool = False
     caution: str = ""
     other_range: KeyAttribute | None = None
+    more_hashes: tuple[KeyAttribute, ...] = ()
+
+    @property
+    def hashes(self) -> tuple[KeyAttribute, ...]:
+        """All attributes of the partition key. A Query names each of them."""
+        return (self.hash, *self.more_hashes)
+
+    @property
+    def keys(self) -> tuple[KeyAttribute, ...]:
+        """All key attributes, those of the partition first."""
+        return (*self.hashes, *((self.range,) if self.range else ()))
 
     @property
     def ranges(self) -> "tuple[KeyAttribute | None, ...]":
@@ -133,10 +145,11 @@ CONVERSATION_SUMMARY = (
 )
 
 
-def _summaries(name: str, partition: KeyAttribute, sort: KeyAttribute) -> IndexSpec:
+def _summaries(name: str, partition: KeyAttribute, *more: KeyAttribute, sort: KeyAttribute) -> IndexSpec:
     """Return an index of ours that projects the attributes of a list of conversations."""
-    keys = {partition.name, sort.name}
-    return IndexSpec(name, partition, sort, tuple(each for each in CONVERSATION_SUMMARY if each not in keys), ours=True)
+    keys = {each.name for each in (partition, *more, sort)}
+    include = tuple(each for each in CONVERSATION_SUMMARY if each not in keys)
+    return IndexSpec(name, partition, sort, include, ours=True, more_hashes=more)
 
 
 def _by_recipient(name: str, attribute: KeyAttribute) -> IndexSpec:
@@ -163,9 +176,12 @@ _SPECS = (
                 include=("company_id", "project_id", *RECIPIENT_NAMES),
                 ours=True,
             ),
-            _summaries("company-id-updated-at-index", S("company_id"), S("updated_at")),
+            _summaries("company-id-updated-at-index", S("company_id"), sort=S("updated_at")),
+            _summaries(
+                "company-id-project-id-updated-at-index", S("company_id"), S("project_id"), sort=S("updated_at")
+            ),
             # Sparse: only conversations that a human holds or that wait for one have the partition key.
-            _summaries("hand-off-queue-index", S("gsi_hand_off_queue"), S("hand_off_requested_at")),
+            _summaries("hand-off-queue-index", S("gsi_hand_off_queue"), sort=S("hand_off_requested_at")),
         ),
         lsis=(
             _by_recipient("created-at-index", S("created_at")),
@@ -190,6 +206,15 @@ _SPECS = (
         # Items live for a minute.
         protected=False,
         purpose="customers’ messages that the platform has yet to handle",
+    ),
+    TableSpec(
+        "CONVERSATIONS_TRIGGER_LOCK",
+        "conversations-trigger-lock",
+        "platform-replies",
+        S("conversation_id"),
+        ttl="expires_at",
+        protected=False,
+        purpose="which conversations the platform’s service is about to answer",
     ),
     TableSpec(
         "IDEMPOTENCY",

@@ -69,7 +69,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
             groups.append(HitGroup(title, hits, notices))
         else:
             lines += [f"{title}: {notice}" for notice in notices]
-            quiet += [] if problems else [title]
+            quiet += [] if problems or notices else [title]
     lines += [UNSEARCHED[meaning.kind] for meaning in meanings if meaning.kind in UNSEARCHED]
     lines += _refused(meanings, staff)
     if not groups and any(meaning.kind is MeaningKind.PHONE and is_national(meaning.value) for meaning in meanings):
@@ -124,9 +124,3 @@ def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
     kinds = {meaning.kind for meaning in meanings}
     titles = [each.title for each in finders() if not staff.can(each.permission) and kinds & each.find.keys()]
     return [f"Not searched, because your role cannot read them: {', '.join(titles)}."] if titles else []
-
-
-def describe_meanings(meanings: Sequence[Meaning]) -> str:
-    """Return the words for what the typed text was recognised as; "" for nothing."""
-    *others, last = dict.fromkeys([meaning.kind.value for meaning in meanings]) or [""]
-    return f"{', '.join(others)} or {last}" if others else last

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from console.schema.policies import POLICIES, PolicyScope, statements
+from console.provisioning.policies import POLICIES, PolicyScope, statements
 from console.schema.tables import TABLES
 from console.stack.functions import FUNCTIONS, LambdaFunction
 from console.stack.intrinsics import attribute, fn_sub, fn_sub_all, ref, when
@@ -20,7 +20,7 @@ _CONDITIONS = {
     "OutboxQueue": "SendsReplies",
     "ReceiptsQueue": "OwnSendingService",
     "ServiceQueue": "OwnSendingService",
-    "Secrets": "SendsReplies",
+    "Secrets": "ReadsSecrets",
     "Emails": "SendsEmails",
 }
 # The condition on which the stack runs a process, in a container or as Lambdas.
@@ -50,7 +50,7 @@ _SCOPE = PolicyScope(
         "RECEIPTS": ["${ReceiptsQueue.Arn}"],
         "SERVICE": ["${ServiceQueue.Arn}"],
     },
-    secrets=["${SecretNames}"],
+    secrets=[f"${{{channel}Secrets}}" for channel in CHANNELS],
     topic_prefix="${NotificationsTopicPrefix}",
     from_email="${NotificationsFromEmail}",
 )

@@ -19,7 +19,7 @@ SETTINGS: dict[str, Any] = {
     "SENDING_SERVICE_QUEUE_URL": when("OwnSendingService", ref("ServiceQueue"), ""),
     "RECEIPTS_QUEUE_URL": when("OwnSendingService", ref("ReceiptsQueue"), ""),
     "REPLY_PROVIDERS": ref("ReplyProviders"),
-    "SECRET_NAMES": ref("SecretNames"),
+    "SECRET_NAMES": {"Fn::Join": [",", [ref(f"{channel}SecretNames") for channel in CHANNELS]]},
     "NOTIFICATIONS_FROM_EMAIL": ref("NotificationsFromEmail"),
     "NOTIFICATIONS_TOPIC_PREFIX": ref("NotificationsTopicPrefix"),
 }

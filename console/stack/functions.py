@@ -48,7 +48,7 @@ class LambdaFunction:
         return f"{self.name}Logs"
 
 
-_SCHEDULED = "conversations.scheduled.lambda_handler"
+_SCHEDULED = "conversations.work.scheduled.lambda_handler"
 FUNCTIONS = (
     LambdaFunction(
         "Indexer",

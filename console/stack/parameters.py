@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.schema.environments import DEVELOPMENT
+from console.schema.secret_names import COMPANY, PATTERN
 from console.schema.tables import TABLES
 
 Parameters = dict[str, dict[str, Any]]
@@ -48,6 +49,15 @@ def _queue(whose: str) -> dict[str, Any]:
     return _text("", f"Address of the platform's {whose}; empty if there is none", AllowedPattern=pattern)
 
 
+def _image(words: str) -> dict[str, Any]:
+    return _text("", words, AllowedPattern=r"^([^@ ]+@sha256:[0-9a-f]{64})?$")
+
+
+def _secret_names(label: str) -> dict[str, Any]:
+    words = f"Pattern of the companies' secrets for {label}, such as whatsapp/{{company}}/*; empty: there are none"
+    return _text("", words, AllowedPattern=f"^({PATTERN})?$")
+
+
 def _stream(of: str) -> dict[str, Any]:
     pattern = r"^(arn:[^:]+:dynamodb:[^:]+:\d{12}:table/[^/]+/stream/.+)?$"
     return _text("", f"ARN of the stream of the table {of}, for Lambdas", AllowedPattern=pattern)
@@ -70,8 +80,8 @@ GROUPS: dict[str, Parameters] = {
         "AlarmTopicArn": _text("", "SNS topic that alarms notify; empty: they are only shown in CloudWatch"),
     },
     "Containers: web servers, and the work as a process": {
-        "Image": _text("", "The console's image; empty: nothing runs in containers"),
-        "ProxyImage": _text("public.ecr.aws/nginx/nginx:stable-alpine", "nginx, in front of each web server"),
+        "Image": _image("The console's image, by digest; empty: nothing runs in containers"),
+        "ProxyImage": _image("nginx, in front of each web server, by digest"),
         "Architecture": _choice("Processor architecture of the image and of the Lambdas' code", "x86_64", "arm64"),
         "CertificateArn": _text("", "Certificate of HostName in ACM; empty: no web servers here"),
         "HostedZoneId": _text(
@@ -81,7 +91,12 @@ GROUPS: dict[str, Parameters] = {
         "LoadBalancerSubnets": _text("", "Two or more public subnets, comma separated"),
         "TaskSubnets": _text("", "Subnets of the containers, with a way to the internet, comma separated"),
         "AssignPublicIp": _choice("ENABLED where TaskSubnets are public, without NAT", "DISABLED", "ENABLED"),
-        "AllowedCidr": _text("0.0.0.0/0", "Who may reach the load balancer"),
+        "AllowedCidr": _text(
+            None, "Who may reach the load balancer: your offices' or VPN's addresses, such as 198.51.100.0/24"
+        ),
+        "AllowedEgressCidr": _text(
+            "", "Network that containers reach on every port, such as a collector's; empty: they reach port 443 alone"
+        ),
         "WebTasks": _number(2, "Web servers"),
         "WorkTasks": _number(2, "Processes for the work: one does it, the other stands by"),
         "TaskCpu": _text("512", "CPU units of each container task; 1,024 are a vCPU"),
@@ -100,14 +115,14 @@ GROUPS: dict[str, Parameters] = {
         "Replies": _choice("Whether people answer from the console", "on", "off"),
         "ReplyProviders": _text("whatsapp:twilio,sms:twilio,email:sendgrid", "REPLY_PROVIDERS"),
         "SendingService": _choice("own: queues for your own sending service (outbox-only)", "none", "own"),
-        "SecretNames": _text("*/*/*/*", "Pattern of the names of the companies' secrets"),
+        **{f"{channel}SecretNames": _secret_names(label) for channel, label in CHANNELS.items()},
         "NotificationsFromEmail": _text("", "NOTIFICATIONS_FROM_EMAIL, verified in SES; empty: no emails"),
         "NotificationsTopicPrefix": _text("console-", "NOTIFICATIONS_TOPIC_PREFIX"),
     },
     "Tables of other services": {
         f"{title_of(key)}Table": _text("", f"Name of {key}; empty: {TABLES[key].base}-<Environment>")
-        if key != "CONVERSATIONS_STAGE"
-        else _text("", f"Name of {key}; empty: nothing is received from it")
+        if key not in ("CONVERSATIONS_STAGE", "CONVERSATIONS_TRIGGER_LOCK")
+        else _text("", f"Name of {key}; empty: it is not used")
         for key in OTHER_TABLES
     },
 }
@@ -145,6 +160,7 @@ CONDITIONS: dict[str, Any] = {
     "NamesHost": _both(_condition("RunsWeb"), given("HostedZoneId")),
     "UsesLambdas": is_("RunWorkAs", "Lambdas"),
     "OnArm": is_("Architecture", "arm64"),
+    "HasEgressCidr": given("AllowedEgressCidr"),
     "HasAlarmTopic": given("AlarmTopicArn"),
     "HasHost": given("HostName"),
     "HasHandoffQueue": given("HandoffQueueUrl"),
@@ -157,6 +173,9 @@ CONDITIONS: dict[str, Any] = {
     "ReceivesStageByLambda": _both(_condition("UsesLambdas"), _condition("HasStage")),
     "ReceivesByLambda": _any("ReceivesQueueByLambda", "ReceivesStageByLambda"),
     "SendsByLambda": _both(_condition("UsesLambdas"), _condition("SendsReplies")),
+    "HasSecrets": {"Fn::Or": [given(f"{channel}SecretNames") for channel in CHANNELS]},
+    "ReadsSecrets": _both(_condition("SendsReplies"), _condition("HasSecrets")),
+    **{f"Has{channel}Secrets": given(f"{channel}SecretNames") for channel in CHANNELS},
     **{f"Has{channel}Queue": given(f"{channel}QueueUrl") for channel in CHANNELS},
     **{f"Names{title_of(key)}": given(f"{title_of(key)}Table") for key in OTHER_TABLES},
 }
@@ -189,6 +208,14 @@ RULES = {
         _both(given("Image"), given("CertificateArn")),
         (given("HostName"), "Web servers need HostName, as in the certificate."),
         (given("LoadBalancerSubnets"), "Web servers need LoadBalancerSubnets."),
+        (given("ProxyImage"), "Web servers need ProxyImage."),
+    ),
+    "RepliesHaveSecrets": _rule(
+        _both(is_("Replies", "on"), is_("SendingService", "none")),
+        (
+            {"Fn::Or": [given(f"{channel}SecretNames") for channel in CHANNELS]},
+            "Replies need WhatsappSecretNames, SmsSecretNames or EmailSecretNames. Without replies, set Replies=off.",
+        ),
     ),
     "RoutingHasSource": _rule(
         {"Fn::Not": [is_("HandOffRouting", "off")]},
@@ -223,3 +250,7 @@ for _name in ("Handoff", *CHANNELS):
         f"{_name}Account": TemplateVariable(_part_of_url(f"{_name}QueueUrl", 3), _condition_name),
         f"{_name}Queue": TemplateVariable(_part_of_url(f"{_name}QueueUrl", 4), _condition_name),
     }
+for _name in CHANNELS:
+    # As `iam_pattern` makes of it.
+    _parts = {"Fn::Split": [COMPANY, {"Ref": f"{_name}SecretNames"}]}
+    VARIABLES[f"{_name}Secrets"] = TemplateVariable({"Fn::Join": ["*", _parts]}, f"Has{_name}Secrets")

@@ -13,8 +13,12 @@ PROXY_PORT = 8080
 PROXY_FILE = Path(__file__).resolve().parents[2] / "deploy" / "aws" / "nginx.conf"
 # The container's root is read-only except for this directory.
 _PROXY_PLACE = "/tmp"  # noqa: S108  # nosec B108
+# The load balancer checks whether a server is alive. A new one must be ready first, or a deployment with a wrong key or
+# without a permission would replace all servers; if DynamoDB is away later, replacing servers would not help.
 _PROXY_COMMAND = (
-    f"printf '%s' \"$CONFIGURATION\" > {_PROXY_PLACE}/nginx.conf && exec nginx -c {_PROXY_PLACE}/nginx.conf"
+    f"printf '%s' \"$CONFIGURATION\" > {_PROXY_PLACE}/nginx.conf && "
+    "until curl --fail --silent --show-error --max-time 10 http://127.0.0.1:8000/readyz; do sleep 2; done && "
+    f"exec nginx -c {_PROXY_PLACE}/nginx.conf"
 )
 # Longer than gunicorn and `work` take to shut down.
 STOP_SECONDS = 60
@@ -22,11 +26,11 @@ STOP_SECONDS = 60
 
 def services() -> Resources:
     """Return all resources, each on its condition."""
-    web = {**_network(), **_balancer(), "WebTask": _web_task(), "WebService": _web_service()}
+    web = {**_network(), **_access_log(), **_balancer(), "WebTask": _web_task(), "WebService": _web_service()}
     environment, command = SETTINGS | REGION | SCRATCH, ["python", "manage.py", "work"]
     console = _container("console", "Image", "work", environment, Command=command)
     work = {
-        "WorkSecurityGroup": _security_group("Work beside the web servers of the console", []),
+        "WorkSecurityGroup": _of_containers("Work beside the web servers of the console"),
         "WorkTask": _task("work", [console]),
         "WorkService": _service("Work"),
     }
@@ -44,26 +48,78 @@ def _subnets(parameter: str) -> dict[str, Any]:
     return {"Fn::Split": [",", ref(parameter)]}
 
 
-def _ingress(port: int, **source: Any) -> dict[str, Any]:
-    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port} | source
+def _tcp(port: int, **other: Any) -> dict[str, Any]:
+    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port} | other
 
 
-def _security_group(description: str, ingress: list[dict[str, Any]]) -> dict[str, Any]:
-    # Outbound: AWS, message providers and companies' webhooks, on any port.
-    out = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0", "Description": "Anywhere"}
-    properties = {"GroupDescription": description, "VpcId": ref("VpcId"), "SecurityGroupEgress": [out], "Tags": TAGS}
-    return {
-        "Type": "AWS::EC2::SecurityGroup",
-        "Properties": properties | ({"SecurityGroupIngress": ingress} if ingress else {}),
-    }
+def _security_group(description: str, out: list[Any], **more: Any) -> dict[str, Any]:
+    properties = {"GroupDescription": description, "VpcId": ref("VpcId"), "SecurityGroupEgress": out, "Tags": TAGS}
+    return {"Type": "AWS::EC2::SecurityGroup", "Properties": properties | more}
+
+
+def _of_containers(description: str) -> dict[str, Any]:
+    """Return a security group that nothing can reach. No rule can block the network's own DNS resolver."""
+    own = {"IpProtocol": "-1", "CidrIp": ref("AllowedEgressCidr"), "Description": "AllowedEgressCidr"}
+    https = _tcp(443, CidrIp="0.0.0.0/0", Description="AWS, providers, webhooks and company sign-in")
+    return _security_group(description, [https, when("HasEgressCidr", own)])
 
 
 def _network() -> Resources:
-    allowed = [_ingress(port, CidrIp=ref("AllowedCidr"), Description="Browsers") for port in (80, 443)]
-    balancer = {"SourceSecurityGroupId": ref("LoadBalancerSecurityGroup"), "Description": "The load balancer"}
+    """Return the security groups: browsers reach the load balancer alone, and it reaches the web servers alone."""
+    browsers = [_tcp(port, CidrIp=ref("AllowedCidr"), Description="Browsers") for port in (80, 443)]
+    plain = {"Description": "Plain HTTP within the network"}
+    to_web = _tcp(PROXY_PORT, DestinationSecurityGroupId=ref("WebSecurityGroup"), **plain)
+    from_balancer = _tcp(PROXY_PORT, SourceSecurityGroupId=ref("LoadBalancerSecurityGroup"), **plain)
     return {
-        "LoadBalancerSecurityGroup": _security_group("Load balancer of the console", allowed),
-        "WebSecurityGroup": _security_group("Web servers of the console", [_ingress(PROXY_PORT, **balancer)]),
+        "LoadBalancerSecurityGroup": _security_group(
+            "Load balancer of the console", [to_web], SecurityGroupIngress=browsers
+        ),
+        "WebSecurityGroup": _of_containers("Web servers of the console"),
+        # By itself: two groups cannot name each other.
+        "WebIngress": {
+            "Type": "AWS::EC2::SecurityGroupIngress",
+            "Properties": {"GroupId": ref("WebSecurityGroup")} | from_balancer,
+        },
+    }
+
+
+def _access_log() -> Resources:
+    """Return the bucket of the load balancer's access log, which only the load balancer may write to."""
+    properties = {
+        "BucketEncryption": {
+            # Load balancers write to no bucket with a key of KMS.
+            "ServerSideEncryptionConfiguration": [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]
+        },
+        "LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": ref("LogRetentionDays")}]},
+        "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+        "PublicAccessBlockConfiguration": dict.fromkeys(
+            ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"), True
+        ),
+        "Tags": TAGS,
+    }
+    everything = [attribute("AccessLog"), fn_sub("${AccessLog.Arn}/*")]
+    statements = [
+        {
+            "Sid": "Delivery",
+            "Effect": "Allow",
+            "Principal": {"Service": "logdelivery.elasticloadbalancing.amazonaws.com"},
+            "Action": "s3:PutObject",
+            "Resource": fn_sub("${AccessLog.Arn}/AWSLogs/${AWS::AccountId}/*"),
+        },
+        {
+            "Sid": "EncryptedOnTheWay",
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": "s3:*",
+            "Resource": everything,
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        },
+    ]
+    policy = {"Bucket": ref("AccessLog"), "PolicyDocument": {"Version": "2012-10-17", "Statement": statements}}
+    kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+    return {
+        "AccessLog": {"Type": "AWS::S3::Bucket", **kept, "Properties": properties},
+        "AccessLogPolicy": {"Type": "AWS::S3::BucketPolicy", "Properties": policy},
     }
 
 
@@ -72,6 +128,8 @@ def _balancer() -> Resources:
         "routing.http.drop_invalid_header_fields.enabled": "true",
         # Longer than any page of conversations takes, and shorter than nginx keeps its connections.
         "idle_timeout.timeout_seconds": "60",
+        "access_logs.s3.enabled": "true",
+        "access_logs.s3.bucket": ref("AccessLog"),
     }
     balancer = {
         "Name": NAME,
@@ -85,6 +143,7 @@ def _balancer() -> Resources:
     targets = {
         "VpcId": ref("VpcId"),
         "TargetType": "ip",
+        # TLS ends at the load balancer: docs/aws.md says what that means.
         "Protocol": "HTTP",
         "Port": PROXY_PORT,
         "HealthCheckPath": "/healthz",
@@ -104,7 +163,12 @@ def _balancer() -> Resources:
     }
     redirect = {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}
     return {
-        "LoadBalancer": {"Type": "AWS::ElasticLoadBalancingV2::LoadBalancer", "Properties": balancer},
+        "LoadBalancer": {
+            "Type": "AWS::ElasticLoadBalancingV2::LoadBalancer",
+            # It tries to write to the bucket when it is made.
+            "DependsOn": "AccessLogPolicy",
+            "Properties": balancer,
+        },
         "Targets": {"Type": "AWS::ElasticLoadBalancingV2::TargetGroup", "Properties": targets},
         "Listener": _listener(
             443,

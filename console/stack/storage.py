@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console.schema.definition import in_cloudformation, table_definition
+from console.provisioning.definition import in_cloudformation, table_definition
 from console.schema.tables import TABLES
 from console.stack.intrinsics import attribute, fn_sub, ref, when
 from console.stack.parameters import OWN_TABLES, title_of

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from console.schema.policies import POLICIES
+from console.provisioning.policies import POLICIES
 from console.stack.access import ROLES, policies, policy_names, role_name, roles
 from console.stack.alarms import alarms
 from console.stack.environment import REGION, SETTINGS

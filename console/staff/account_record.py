@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
-from console.permissions import Scope, Staff, id_of
+from console.permissions import Scope, Staff, has_password, id_of
 from console.staff import second_factor
 from console.staff.directory import AccountAction, AccountState, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
-from console.staff.models import OPENID_CONNECT, StaffAccount
+from console.staff.models import StaffAccount
 
 IDS_LISTED = 40
 
@@ -61,7 +61,7 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
         time_zone=account.time_zone or "UTC",
         state=state_of(account),
         disabled_at=at(account.disabled_at),
-        company_sign_in=account.signs_in_with == OPENID_CONNECT,
+        company_sign_in=not has_password(account),
         tied=bool(account.oidc_subject),
         second_factor=second_factor.is_on(account),
         second_factor_at=at(account.second_factor_at),

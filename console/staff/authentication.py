@@ -13,16 +13,15 @@ from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
-from console import clock, refs
+from console import clock, instrumentation, refs
 from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
-from console.permissions import Staff
+from console.permissions import PASSWORD, Staff
 from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
 from console.staff.accounts import find
-from console.staff.models import PASSWORD, StaffAccount, StaffSession
+from console.staff.models import StaffAccount, StaffSession
 from console.staff.throttling import QUARTER, TooManyAttempts
 from console.store.calls import submit
-from console.telemetry import instrumentation
 from console.trail import recording
 from console.trail.actions import Action, Result
 from console.trail.recording import (
@@ -51,14 +50,21 @@ TOO_MANY_ATTEMPTS = "too_many_attempts"
 class Visit:
     """The browser used to sign in: its address, its kind, and the contents of its cookies.
 
-    `address` and `label` come from `console.staff.clients`, `known_as` from `console.staff.devices`; `previous_token`
-    is the token of the session that this sign-in ends.
+    `address` is for counting attempts only. `forwarded_address`, "" unless a trusted proxy gives it, is stored with the
+    session and in the trail. Both and `label` come from `console.staff.clients`, `known_as` from
+    `console.staff.devices`; `previous_token` is the token of the session that this sign-in ends.
     """
 
     address: str
     label: str = ""
     known_as: str = ""
     previous_token: str = field(default="", repr=False)
+    forwarded_address: str = ""
+
+    @property
+    def recorded(self) -> dict[str, str]:
+        """What entries of the trail say about where an attempt came from."""
+        return {"ip": self.forwarded_address} if self.forwarded_address else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +101,15 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
     account = find(username)
     correct, outdated = passwords.verify(password, account.password_hash if account else None)
     if account is None or (refusal := _refusal(account, correct)):
-        _record_failure(username, account, refusal if account else "unknown name")
+        _record_failure(username, account, refusal if account else "unknown name", visit)
         return None
     if outdated:
         # Store the hash at today's cost or method.
         _update_if_unchanged(account, StaffAccount.password_hash.set(passwords.hash_password(password)))
     if second_factor.is_on(account):
         # Record the use of a possibly stolen password, even if it goes no further.
-        record_once(TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
+        asked = TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR, payload=visit.recorded)
+        record_once(asked, VISITOR.name)
         return CodeNeeded(_pending(account))
     return SignedIn(account.username, start_session(account, visit, sessions.PASSWORD))
 
@@ -123,7 +130,7 @@ def finish_second_step(pending: str, typed: str, visit: Visit) -> SignedIn | Non
     # Use the code up first: if starting the session then fails, nothing was opened, and the next code works.
     used = second_factor.verify(account, typed)
     if not used:
-        _record_failure(username, account, "wrong code")
+        _record_failure(username, account, "wrong code", visit)
         return None
     if used == second_factor.RECOVERY_CODE:
         token = start_session(account, visit, sessions.PASSWORD_AND_RECOVERY_CODE)
@@ -146,7 +153,7 @@ def set_password(code: str, password: str, visit: Visit) -> None:
     try:
         throttling.count("", visit.address)
     except TooManyAttempts:
-        _record_throttled(password_links.username_of(code))
+        _record_throttled(password_links.username_of(code), visit)
         raise
     password_links.redeem(code, password)
     throttling.forgive("", visit.address)
@@ -163,20 +170,22 @@ def sign_out(staff: Staff) -> str:
     return method
 
 
-def start_session(account: StaffAccount, visit: Visit, method: str) -> str:
-    """Start a session together with its trail entry, and return its token. `method` is one of `console.staff.sessions`.
+def start_session(account: StaffAccount, visit: Visit, method: str, *, second_factor_stated: bool = False) -> str:
+    """Start a session together with its trail entry, and return its token. Parameters as of `sessions.start`.
 
     Forgives the counted attempts. Raises the store's errors: then there is no session.
     """
     staff = Staff.of(account)
-    payload = {"browser": visit.label, "with": method}
+    payload = {"browser": visit.label, "with": method, **visit.recorded}
     entry = TrailEntry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload=payload)
     token = sessions.start(
         account,
         build(entry, clock.now()),
         user_agent=visit.label,
+        address=visit.forwarded_address,
         previous_token=visit.previous_token,
         method=method,
+        second_factor_stated=second_factor_stated,
     )
     noting = submit(_update_if_unchanged, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
     # Not `account.username`: the parallel update briefly empties the account while reading its result.
@@ -259,24 +268,26 @@ def _count(username: str, visit: Visit) -> None:
     try:
         throttling.count(username, visit.address, browser=visit.known_as)
     except TooManyAttempts:
-        _record_throttled(username)
+        _record_throttled(username, visit)
         raise
 
 
-def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
+def _record_failure(typed: str, account: StaffAccount | None, reason: str, visit: Visit) -> None:
     instrumentation.count(instrumentation.SIGN_IN_FAILURES, reason)
     result = f"{Result.FAILED}: {reason}"
+    entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=visit.recorded)
     if account is not None:
-        record_where_possible(TrailEntry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))
+        record_where_possible(replace(entry, trail=staff_trail(account.username)))
         return
-    _record_unknown(typed, TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result))
+    _record_unknown(typed, entry)
 
 
-def _record_throttled(typed: str) -> None:
+def _record_throttled(typed: str, visit: Visit) -> None:
     """Record it once in a quarter of an hour: in the account's trail, or among the unknown names."""
     instrumentation.SIGN_IN_FAILURES.labels(TOO_MANY_ATTEMPTS).inc()
     account = find(typed)
-    entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
+    result = f"{Result.FAILED}: too many attempts"
+    entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=visit.recorded)
     if account is not None:
         record_once(replace(entry, trail=staff_trail(account.username)), VISITOR.name)
         return
@@ -290,5 +301,5 @@ def _record_unknown(typed: str, entry: TrailEntry) -> None:
     """
     name = typed.strip().lower()
     digest = salted_hmac("console.staff.unknown-name", name, algorithm="sha256").digest()
-    payload = {"name_hmac": as_letters(digest[:16])}
+    payload = {**entry.payload, "name_hmac": as_letters(digest[:16])}
     record_once(replace(entry, payload=payload), f"{VISITOR.name}-{digest[-1] % UNKNOWN_NAMES_KEPT}")

@@ -1,6 +1,6 @@
 """Where a request comes from: the client's address, from trusted proxies only, and a label of the browser.
 
-Addresses are for counting attempts, and never stored or shown in plain text.
+The address of a connection is for counting attempts only. Sessions and the trail show what a trusted proxy gives.
 """
 
 from ipaddress import IPv6Address, ip_address
@@ -18,10 +18,11 @@ def client_address(request: HttpRequest) -> str:
     client is that many places from the right; anything further left can be forged and is ignored. If the header is too
     short or has no address in that place, the connection's address is returned.
     """
-    return _forwarded(request) or _normal(request.META.get("REMOTE_ADDR", "")) or UNKNOWN
+    return forwarded_address(request) or _normal(request.META.get("REMOTE_ADDR", "")) or UNKNOWN
 
 
-def _forwarded(request: HttpRequest) -> str:
+def forwarded_address(request: HttpRequest) -> str:
+    """Return the client's address as a trusted proxy gives it, as `client_address`; "" if none does."""
     place = settings.TRUSTED_PROXIES
     if place < 1:
         return ""

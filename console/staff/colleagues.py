@@ -95,6 +95,11 @@ def _by_username() -> dict[str, Colleague]:
     return found
 
 
+def away_key(username: str) -> dict[str, str]:
+    """Return the key of the item of CONSOLE that exists while a person is away."""
+    return {"pk": _AWAY, "sk": username}
+
+
 @cached_for(SECONDS)
 def away_now() -> frozenset[str]:
     """Return the usernames of people who are away. One Query. Raises the store's errors."""

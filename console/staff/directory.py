@@ -1,30 +1,32 @@
-"""The list of accounts that an administrator sees, and who may change which accounts.
+"""The list of accounts that administrators and auditors see, and who may change which accounts.
 
 An administrator of all companies manages every account. One with a limited scope sees and changes only accounts whose
 scope is within theirs, and grants only what they have; accounts with an empty scope are for the former only.
 Administrators cannot change their own role or scope here, or disable themselves: another one must.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
 from console import clock
-from console.errors import Conflict, Invalid, NotFound
-from console.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
+from console.errors import Conflict, Invalid, NotFound, TableMissing
+from console.permissions import COMPANY, TENANT, Role, Scope, Staff, has_password, id_of
 from console.refs import seal_cursor, unseal_cursor
 from console.search.meanings import called
 from console.staff import accounts, known_companies, second_factor
-from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
+from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import parallel, table_name
-from console.store.connection import call
+from console.store.connection import batch_get, call
 from console.store.presence import index_ready
 
 PAGE_SIZE = 50
 # A page with filters reads this many accounts of each role in a round, for this many rounds.
 FILTERED_LIMIT, ROUNDS = 200, 4
+UNUSED_AFTER = timedelta(days=90)
 # How many people of the same name an error lists.
 NAMED = 10
 # Sort before and after every character of a username: the bounds of ranges.
@@ -54,7 +56,8 @@ class AccountRow:
     """One account of the list.
 
     `companies` are (id, name) of the first companies and tenants of its scope ("" for an unknown name), `more` the
-    number of others. `unconfirmed`: the scope has old entries that may mean either.
+    number of others. `unconfirmed`: the scope has old entries that may mean either. `recovery_codes_left` is None if
+    it was not asked for.
     """
 
     username: str
@@ -69,6 +72,18 @@ class AccountRow:
     second_factor: bool
     company_sign_in: bool
     last_sign_in_at: datetime | None
+    recovery_codes_left: int | None = None
+
+    @property
+    def lacks_second_factor(self) -> bool:
+        """Whether the role needs a second factor that the account does not have here."""
+        return second_factor.is_required(self.role) and not (self.second_factor or self.company_sign_in)
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether nobody has signed in to it for `UNUSED_AFTER`."""
+        seen = self.last_sign_in_at
+        return seen is not None and clock.now() - seen > UNUSED_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +97,16 @@ class AccountFilters:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryPage:
-    """Accounts by username. `next` is a sealed cursor ("" at the end); `thin`: the page ended before it was full."""
+    """Accounts by username. `next` is a sealed cursor ("" at the end); `thin`: the page ended before it was full.
+
+    `names_missing`: the names of companies could not be read, and ids stand in for them.
+    """
 
     rows: tuple[AccountRow, ...] = ()
     next: str = ""
     thin: bool = False
     index_missing: bool = False
+    names_missing: bool = False
 
 
 def within(scope: Scope, staff: Staff) -> bool:
@@ -139,7 +158,7 @@ def reason_against(action: AccountAction, account: StaffAccount, staff: Staff) -
         if action in (AccountAction.DISABLE, AccountAction.ENABLE):
             return "This is your own account. Only another administrator can disable it."
         return "This is your own account. Change your password, second factor and sessions on your account page."
-    if action is AccountAction.PASSWORD and account.signs_in_with == OPENID_CONNECT:
+    if action is AccountAction.PASSWORD and not has_password(account):
         return "This account uses company sign-in and has no password here."
     if action is AccountAction.PASSWORD and account.disabled:
         return "This account is disabled. Enable it first."
@@ -163,12 +182,14 @@ def state_of(account: StaffAccount) -> AccountState:
     return AccountState.ENABLED if account.last_sign_in_at else AccountState.NEVER
 
 
-def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> DirectoryPage:
+def read_page(
+    staff: Staff, filters: AccountFilters, cursor: str = "", *, with_recovery_codes: bool = False
+) -> DirectoryPage:
     """Return a page of 50 accounts by username.
 
-    One Query of the role index for each role, in parallel; up to four times that if filters or the administrator's own
-    scope leave accounts out. In addition, names of companies and tenants are read. A foreign or stale cursor gives the
-    first page. Raises the store's errors.
+    One Query of the role index for each role, in parallel; up to four times that if filters or the person's own scope
+    leave accounts out. In addition, names of companies and tenants are read, and recovery codes counted if wanted: a
+    BatchGetItem. A foreign or stale cursor gives the first page. Raises the store's errors.
     """
     if staff.scope.is_empty:
         return DirectoryPage()
@@ -189,9 +210,38 @@ def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> Direct
     if len(found) > PAGE_SIZE:
         found, after = found[:PAGE_SIZE], found[PAGE_SIZE - 1].username
     limited = any(account.scope and not Scope.of(account.scope).everything for account in found)
-    names = known_companies.known_to(staff).names if limited else {}
-    rows = tuple(_row(account, names) for account in found)
-    return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", bool(after) and len(rows) < PAGE_SIZE)
+    read: list[Any] = parallel(
+        partial(known_companies.known_to, staff) if limited else known_companies.KnownCompanies,
+        partial(count_recovery_codes, found if with_recovery_codes else ()),
+    )
+    known, left = read
+    rows = tuple(_row(account, known.names, left.get(account.username)) for account in found)
+    is_thin = bool(after) and len(rows) < PAGE_SIZE
+    return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", is_thin, names_missing=known.failed)
+
+
+def accounts_in_scope(staff: Staff) -> Iterator[list[StaffAccount]]:
+    """Yield all accounts that this person may see, by username, in pieces as the role index has them.
+
+    One Query for each role and piece. Raises `TableMissing` without the index, and the store's errors, also between
+    pieces.
+    """
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        raise TableMissing("STAFF")
+    after: str | None = "" if not staff.scope.is_empty else None
+    while after is not None:
+        found, after = _read([role.value for role in Role], "", after, FILTERED_LIMIT)
+        yield [each for each in found if _may_see(each, staff)]
+
+
+def count_recovery_codes(found: Sequence[StaffAccount]) -> dict[str, int]:
+    """Return how many unused recovery codes each account has, by username: the index does not have them.
+
+    One BatchGetItem for each 100 accounts with a second factor. Raises the store's errors.
+    """
+    keys = [{"username": each.username} for each in found if second_factor.is_on(each)]
+    stored = map(StaffAccount.from_raw_data, batch_get("STAFF", keys, ("username", "recovery_codes")))
+    return {each.username: second_factor.codes_left(each) for each in stored}
 
 
 def username_of(name: str) -> str:
@@ -257,7 +307,7 @@ def _named(entry: str, names: Mapping[str, str]) -> tuple[str, str]:
     return owner_id, next((name for name in found if name not in ("", owner_id)), "")
 
 
-def _row(account: StaffAccount, names: Mapping[str, str]) -> AccountRow:
+def _row(account: StaffAccount, names: Mapping[str, str], recovery_codes_left: int | None) -> AccountRow:
     scope = Scope.of(account.scope or [])
     entries = [] if scope.everything else scope.stored()
     return AccountRow(
@@ -271,6 +321,7 @@ def _row(account: StaffAccount, names: Mapping[str, str]) -> AccountRow:
         state=state_of(account),
         disabled_at=clock.parse_instant(account.disabled_at),
         second_factor=second_factor.is_on(account),
-        company_sign_in=account.signs_in_with == OPENID_CONNECT,
+        company_sign_in=not has_password(account),
         last_sign_in_at=clock.parse_instant(account.last_sign_in_at),
+        recovery_codes_left=recovery_codes_left,
     )

@@ -10,17 +10,17 @@ from django.http import QueryDict
 from console import clock
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
-from console.permissions import ALL, Role, Scope, Staff, id_of
+from console.permissions import ALL, OPENID_CONNECT, PASSWORD, Role, Scope, Staff, id_of
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
 from console.staff.directory import AccountFilters, AccountState
 from console.staff.known_companies import MEANINGS, KnownCompanies
-from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
+from console.staff.models import StaffAccount
 from console.staff.own_forms import zone_choices
 
 ROLE_WORDS = {
-    Role.AGENT: "works the queue: reads conversations, takes them over and hands them back, sees numbers and addresses",
+    Role.AGENT: "works the queue: reads conversations, takes them over and returns them, sees numbers and addresses",
     Role.ONBOARDING: "sets up tenants with their users and channels; sees no conversations",
     Role.AUDITOR: "reads conversations and every trail in scope, redacted, and exports them; changes nothing",
     Role.ADMIN: "does all of the above and manages staff accounts, within the scope",

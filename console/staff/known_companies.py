@@ -58,12 +58,13 @@ def unregister_existence(exists: Exists) -> None:
     del _exist[exists]
 
 
-def is_in_use(owner_id: str) -> bool:
+def is_in_use(owner_id: str, kind: str = "", *, besides: Exists | None = None) -> bool:
     """Return whether any app stores something under that id, visible to people with it in scope.
 
-    Raises the store's errors.
+    `kind`: only what is registered as `COMPANY` or `TENANT`; `besides`: without asking this one. Raises the store's
+    errors.
     """
-    return any(exists(owner_id) for exists in _exist)
+    return any(exists(owner_id) for exists, of in _exist.items() if exists is not besides and kind in ("", of))
 
 
 def kinds_of(owner_id: str) -> list[str]:

@@ -3,11 +3,9 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
 
+from console.permissions import PASSWORD
 from console.schema.tables import TABLES
 from console.store.models import PlainListAttribute, StoreModel, TableMeta
-
-# Values of `signs_in_with`: a password stored here, or the company's own sign-in (OpenID Connect).
-PASSWORD, OPENID_CONNECT = "password", "openid-connect"
 
 
 class RoleIndex(GlobalSecondaryIndex["StaffAccount"]):
@@ -84,8 +82,12 @@ class StaffSession(StoreModel):
     # Epoch seconds: the absolute limit, after which DynamoDB may delete the item.
     expires_at = NumberAttribute()
     user_agent = UnicodeAttribute(null=True)
+    # The client's network address at sign-in, as a trusted proxy gave it; for IPv6, its /64 network.
+    address = UnicodeAttribute(null=True)
     # The sign-in method, in words; see `console.staff.sessions`.
     method = UnicodeAttribute(null=True)
+    # The company's own sign-in stated a second factor.
+    second_factor = BooleanAttribute(null=True)
     # The role needs a second factor, and the account had none at sign-in.
     lacks_second_factor = BooleanAttribute(null=True)
 

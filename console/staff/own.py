@@ -1,12 +1,15 @@
 """Changes that people make to their own account: password, second factor, time zone, sessions.
 
-A change to how a person signs in requires the password, and guesses are counted as at sign-in. It ends every session;
+A change to how a person signs in, and ending a session elsewhere, requires the password, and guesses are counted as at
+sign-in: who finds a browser open, or copies its cookie, locks nobody out. A change ends every session;
 this browser gets a new one within the old one's limits, so that a copied cookie is worthless.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_variables
@@ -15,7 +18,7 @@ from pynamodb.transactions import TransactWrite
 
 from console import clock, refs
 from console.errors import BadReference, Conflict, Invalid, NotFound
-from console.permissions import Staff
+from console.permissions import Staff, has_password
 from console.staff import (
     accounts,
     authentication,
@@ -28,8 +31,8 @@ from console.staff import (
     throttling,
 )
 from console.staff.authentication import Visit
-from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
-from console.store.calls import run_alongside
+from console.staff.models import StaffAccount, StaffSession
+from console.store.calls import parallel, run_alongside
 from console.trail.actions import Action, Result
 from console.trail.recording import Actor, TrailEntry, build, record_where_possible, staff_trail
 
@@ -188,16 +191,38 @@ def change_time_zone(staff: Staff, time_zone: str) -> None:
     services.change(staff.username, time_zone=time_zone, actor=Actor.of(staff))
 
 
-def end_session(staff: Staff, reference: str) -> Ended:
+def needs_password_to_end(staff: Staff, reference: str) -> bool:
+    """Return whether ending that session (`session_list.ALL`: all others) needs the password.
+
+    Signing out in this browser does not, and an account of the company's sign-in has none. Raises `NotFound` for an
+    invalid reference or another account's.
+    """
+    if reference != session_list.ALL and session_list.session_id_of(staff.username, reference) == staff.session_id:
+        return False
+    return staff.has_password
+
+
+def _account_and_session(username: str, session_id: str) -> tuple[StaffAccount, StaffSession]:
+    read: list[Any] = parallel(
+        partial(accounts.get, username), partial(StaffSession.get, session_id, consistent_read=True)
+    )
+    return read[0], read[1]
+
+
+@sensitive_variables()
+def end_session(staff: Staff, reference: str, current: str, *, visit: Visit) -> Ended:
     """End one of the person's sessions; ending this browser's signs them out.
 
-    Raises `NotFound` for an invalid reference or another account's, `NotApplicable` for a session that has ended.
+    Raises `NotFound` for an invalid reference or another account's, `NotApplicable` for a session that has ended,
+    `WrongPassword`, `TooManyAttempts`.
     """
     session_id = session_list.session_id_of(staff.username, reference)
     if session_id == staff.session_id:
         return Ended(method=authentication.sign_out(staff))
     try:
-        browser = StaffSession.get(session_id, consistent_read=True).user_agent or session_list.UNKNOWN_BROWSER
+        account, session = _account_and_session(staff.username, session_id)
+        _check_password_if_any(account, current, visit, Action.SESSION_ENDED)
+        browser = session.user_agent or session_list.UNKNOWN_BROWSER
         entry = TrailEntry(
             staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser}
         )
@@ -207,9 +232,14 @@ def end_session(staff: Staff, reference: str) -> Ended:
     return Ended(browser)
 
 
-def end_other_sessions(staff: Staff) -> str:
-    """End every other session and return this browser's new token. Raises `Conflict`."""
+@sensitive_variables()
+def end_other_sessions(staff: Staff, current: str, *, visit: Visit) -> str:
+    """End every other session and return this browser's new token.
+
+    Raises `WrongPassword`, `TooManyAttempts`, `Conflict`.
+    """
     account, session = _own(staff)
+    _check_password_if_any(account, current, visit, Action.SESSIONS_ENDED)
     return _apply_here(account, session, [], Action.SESSIONS_ENDED)
 
 
@@ -237,7 +267,7 @@ def _own_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> tu
 
 
 def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> None:
-    if account.signs_in_with == OPENID_CONNECT:
+    if not has_password(account):
         raise NotApplicable("Your account has no password and no second factor here: you sign in with your company's.")
     if second_factor_on is not None and second_factor.is_on(account) != second_factor_on:
         raise NotApplicable(
@@ -259,12 +289,19 @@ def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: A
     throttling.forgive(account.username, visit.address, browser=visit.known_as)
 
 
+@sensitive_variables()
+def _check_password_if_any(account: StaffAccount, current: str, visit: Visit, wanted: Action) -> None:
+    if has_password(account):
+        _check_password(account, current, visit, wanted)
+
+
 def _apply_here(account: StaffAccount, session: StaffSession, actions: Sequence[UpdateAction], action: Action) -> str:
     """Apply the change, end all sessions and start this browser's new one, in one transaction; return its token."""
     token, fresh = sessions.prepare(
         account.username,
         int(account.epoch) + 1,
         user_agent=session.user_agent or "",
+        address=session.address or "",
         method=session.method or sessions.PASSWORD,
     )
     # Renewing a session must not extend it.

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
-from console.permissions import Staff
+from console.permissions import Staff, has_password
 from console.staff import accounts, known_companies, second_factor, session_list
 from console.staff.account_record import scope_words
-from console.staff.models import OPENID_CONNECT
 
 # A scope may contain hundreds of ids: only this many are listed.
 SCOPE_SHOWN = 20
@@ -36,7 +35,7 @@ def load(staff: Staff) -> OwnAccount:
     account = accounts.get(staff.username)
     return OwnAccount(
         scope=_describe_scope(staff),
-        has_password=account.signs_in_with != OPENID_CONNECT,
+        has_password=has_password(account),
         has_second_factor=second_factor.is_on(account),
         needs_second_factor=second_factor.is_required(staff.role.value),
         second_factor_at=clock.parse_instant(account.second_factor_at),

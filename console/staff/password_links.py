@@ -58,6 +58,15 @@ def new_password(password: str) -> list[UpdateAction]:
     return [StaffAccount.password_hash.set(passwords.hash_password(password)), *link_removal_actions()]
 
 
+def link_actions(link: PasswordLink) -> list[UpdateAction]:
+    """Return the update actions that replace the password, and any earlier link, by this link."""
+    return [
+        StaffAccount.password_hash.set(passwords.unusable()),
+        StaffAccount.password_link_hash.set(link.digest),
+        StaffAccount.password_link_expires_at.set(link.expires_at),
+    ]
+
+
 def link_removal_actions() -> list[UpdateAction]:
     """Return the update actions that end an account's link."""
     return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]

@@ -30,8 +30,9 @@ from console.store.calls import paused_deadline
 
 # Long enough for any passphrase; bounds the cost of hashing.
 MAX_LENGTH = 256
-# Per worker. Together fewer than its threads (docs/operations.md: 8), so that sign-ins never take all of them.
-AT_ONCE, WAITING = 2, 4
+# Per worker, of which there is one for each processor. Together fewer than its threads (`console.gunicorn`: 8), so that
+# sign-ins never take all of them.
+AT_ONCE, WAITING = 1, 5
 # Reached only if the machine itself is overloaded.
 PATIENCE_SECONDS = 5.0
 _places = threading.BoundedSemaphore(AT_ONCE + WAITING)

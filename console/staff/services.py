@@ -16,11 +16,11 @@ from pynamodb.transactions import TransactWrite
 
 from console import clock
 from console.errors import Conflict, ConsoleError, Invalid, StoreUnavailable
-from console.permissions import ALL, Role, Scope
+from console.permissions import ALL, OPENID_CONNECT, PASSWORD, Role, Scope, has_password
 from console.staff import password_links, passwords, second_factor, sessions
 from console.staff.accounts import apply, get
 from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
-from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
+from console.staff.models import StaffAccount
 from console.store.calls import TransactionRefused
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, staff_trail, write_with_entry
@@ -38,7 +38,8 @@ class NotAllReleased(StoreUnavailable):
     def __init__(self, account: StaffAccount) -> None:
         self.account = account
         super().__init__(
-            "The account is disabled, but some of what it holds could not be released. Disable it again to retry."
+            "The account is disabled, but some of what it holds could not be returned to the queue. Disable it again "
+            "to retry."
         )
 
 
@@ -219,12 +220,8 @@ def issue_password_link(account: str | StaffAccount, *, actor: Actor) -> tuple[S
     account = _current(account)
     _check_has_password(account)
     link = password_links.make(account.username)
-    actions = [
-        StaffAccount.password_hash.set(passwords.unusable()),
-        StaffAccount.password_link_hash.set(link.digest),
-        StaffAccount.password_link_expires_at.set(link.expires_at),
-    ]
-    return apply(account, actions, Action.PASSWORD_LINK, {"expires_at": link.expires_at}, actor), link.code
+    payload = {"expires_at": link.expires_at}
+    return apply(account, password_links.link_actions(link), Action.PASSWORD_LINK, payload, actor), link.code
 
 
 def remove_second_factor(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
@@ -282,7 +279,7 @@ def _current(account: str | StaffAccount) -> StaffAccount:
 
 
 def _check_has_password(account: StaffAccount) -> None:
-    if account.signs_in_with == OPENID_CONNECT:
+    if not has_password(account):
         raise Invalid("This account uses company sign-in and has no password here.")
 
 

@@ -16,10 +16,11 @@ UNKNOWN_BROWSER = "Unknown browser"
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One signed-in browser. `reference` is what a form sends to end it."""
+    """One signed-in browser. `reference` is what a form sends to end it; `address` is "" if unknown."""
 
     reference: str
     browser: str
+    address: str
     method: str
     started_at: datetime | None
     last_seen_at: datetime | None
@@ -76,6 +77,7 @@ def _row(session: StaffSession, current_session_id: str) -> SessionRow:
     return SessionRow(
         reference=refs.seal(KIND, session.username, session.session_id),
         browser=session.user_agent or UNKNOWN_BROWSER,
+        address=session.address or "",
         method=session.method or sessions.PASSWORD,
         started_at=clock.parse_instant(session.created_at),
         last_seen_at=clock.parse_instant(session.last_seen_at),

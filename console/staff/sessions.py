@@ -22,6 +22,7 @@ from console.errors import BadReference, ConsoleError, NotFound, StoreUnavailabl
 from console.permissions import Staff
 from console.staff import second_factor
 from console.staff.models import StaffAccount, StaffSession, UsernameIndex
+from console.staff.oidc import configuration
 from console.store.calls import TransactionRefused
 from console.store.connection import call
 from console.store.models import StoreModel
@@ -69,7 +70,9 @@ def read_token(token: str) -> Visitor | None:
     return Visitor(username, hashlib.sha256(token.encode()).hexdigest())
 
 
-def prepare(username: str, epoch: int, *, user_agent: str = "", method: str = PASSWORD) -> tuple[str, StaffSession]:
+def prepare(
+    username: str, epoch: int, *, user_agent: str = "", address: str = "", method: str = PASSWORD
+) -> tuple[str, StaffSession]:
     """Return the token for the cookie, and a session of that epoch, not yet stored."""
     token = refs.seal("session", username, secrets.token_urlsafe(32))
     moment = clock.now()
@@ -81,6 +84,7 @@ def prepare(username: str, epoch: int, *, user_agent: str = "", method: str = PA
         last_seen_at=clock.to_iso(moment),
         expires_at=clock.to_epoch(moment + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)),
         user_agent=user_agent or None,
+        address=address or None,
         method=method,
     )
     return token, session
@@ -91,15 +95,22 @@ def start(
     entry: AuditEntry,
     *,
     user_agent: str = "",
+    address: str = "",
     previous_token: str = "",
     method: str = PASSWORD,
+    second_factor_stated: bool = False,
 ) -> str:
     """Start a session and return its token for the cookie.
 
     One transaction: the session, its trail entry, and the end of the browser's previous session. The session has the
     epoch that `account` had when the password was checked, so that a change since then ends it.
+    `address` is the browser's, "" if unknown. `second_factor_stated`: the company's own sign-in said that the person
+    used one.
     """
-    token, session = prepare(account.username, int(account.epoch), user_agent=user_agent, method=method)
+    token, session = prepare(
+        account.username, int(account.epoch), user_agent=user_agent, address=address, method=method
+    )
+    session.second_factor = second_factor_stated or None
     session.lacks_second_factor = (method == PASSWORD and second_factor.is_required(account.role)) or None
     previous = read_token(previous_token)
 
@@ -166,18 +177,29 @@ def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | Non
 
 
 def is_valid(account: StaffAccount, session: StaffSession, at: datetime) -> bool:
-    """Return whether a session is valid at that instant: same person, same epoch, enabled, within both limits."""
+    """Return whether a session is valid at that instant: same person, same epoch, enabled, within both limits.
+
+    One that began before a second factor was required, and without one, has ended.
+    """
     created, seen = clock.parse_instant(session.created_at), clock.parse_instant(session.last_seen_at)
     return (
         session.username == account.username
         and session.epoch == account.epoch
         and not account.disabled
+        and not (second_factor.is_required(account.role) and _began_without_second_factor(account, session))
         and not clock.is_expired(session.expires_at, at)
         and created is not None
         and at < created + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)
         and seen is not None
         and at < seen + timedelta(minutes=settings.SESSION_IDLE_MINUTES)
     )
+
+
+def _began_without_second_factor(account: StaffAccount, session: StaffSession) -> bool:
+    """Tell whether the session began without a second factor, and may not be used to add one."""
+    if session.method == COMPANY_SIGN_IN:
+        return configuration.current().states_second_factor and not session.second_factor
+    return not (second_factor.is_on(account) or session.lacks_second_factor)
 
 
 def _touch(session: StaffSession, at: datetime) -> None:

@@ -9,6 +9,7 @@ urlpatterns = [
     path("sign-in/code/", sign_in.code, name="sign-in-code"),
     path("sign-in/company/", oidc.start, name="oidc-start"),
     path("sign-in/company/return/", oidc.back, name="oidc-return"),
+    path("sign-in/company/logout/", oidc.back_channel_logout, name="oidc-back-channel-logout"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("sign-out/company/", oidc.signed_out, name="oidc-sign-out"),
     path("set-password/", sign_in.set_password, name="set-password"),

@@ -5,10 +5,11 @@ checked against its deadline and noted in it; threads started by `parallel` shar
 """
 
 import contextvars
+import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from django.conf import settings
 from console.errors import (
     Conflict,
     ConsoleError,
+    ItemFull,
     NotAccepted,
     NotConfigured,
     StoreUnavailable,
@@ -140,7 +142,7 @@ def check_deadline() -> None:
 
 # Shared by all requests of a worker: calls wait on the network, so a few threads serve many requests.
 _PREFIX = "dynamodb"
-_pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix=_PREFIX)
+_pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix=_PREFIX)
 
 
 def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
@@ -168,11 +170,16 @@ def parallel(*work: Callable[[], T]) -> list[T]:
     """
     if len(work) < 2:
         return [each() for each in work]
-    if threading.current_thread().name.startswith(_PREFIX):
+    if is_in_pool():
         raise RuntimeError("Work of the pool must not wait for other work of the pool.")
     futures = [submit(each) for each in work]
     wait(futures)
     return [future.result() for future in futures]
+
+
+def is_in_pool() -> bool:
+    """Return whether this thread is of the pool, and so must not run anything in parallel."""
+    return threading.current_thread().name.startswith(_PREFIX)
 
 
 # --- Errors -----------------------------------------------------------------------------------------------------------
@@ -246,6 +253,10 @@ def _not_configured(error: ClientError, tables: tuple[str, ...], operation: str)
     return None
 
 
+# DynamoDB's words for an item that would exceed 400 KB, with its copies in local indexes.
+_TOO_LARGE = re.compile(r"Item size (to update )?has exceeded the maximum allowed size")
+
+
 def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:
     code = error.response.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":
@@ -259,6 +270,8 @@ def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> Cons
     if code == "ResourceNotFoundException":
         return TableMissing(" and ".join(dict.fromkeys(key_of(name) for name in tables)))
     if code == "ValidationException":
+        if _TOO_LARGE.match(error.response["Error"].get("Message", "")):
+            return ItemFull()
         return NotAccepted("The database refused the request as invalid.")
     return StoreUnavailable("The database could not answer.")
 
@@ -274,3 +287,15 @@ def _translate_cancellation(error: ClientError) -> ConsoleError:
         return NotAccepted("The database refused the request as invalid.")
     # DynamoDB always gives reasons. Without one, do not claim that somebody else changed the item.
     return StoreUnavailable("The database could not answer.")
+
+
+def absent_of(tables: Iterable[str], describe: Callable[..., Any]) -> tuple[str, ...]:
+    """Return which of a call's tables do not exist, as DynamoDB does not say. One `describe`, a DescribeTable, each."""
+    absent = []
+    for name in dict.fromkeys(tables):
+        try:
+            describe(TableName=name)
+        except (*TRANSLATED, ConsoleError) as error:
+            if isinstance(error, ClientError) and isinstance(translate(error, (name,)), TableMissing):
+                absent.append(name)
+    return tuple(absent)

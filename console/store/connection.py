@@ -34,11 +34,13 @@ from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
 
+from console import clock, instrumentation
 from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
 from console.store.calls import (
     THROTTLING,
     TRANSLATED,
     Call,
+    absent_of,
     check_deadline,
     current_budget,
     key_of,
@@ -46,7 +48,6 @@ from console.store.calls import (
     table_name,
     translate,
 )
-from console.telemetry import instrumentation
 
 logger = logging.getLogger(__name__)
 
@@ -214,17 +215,22 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     """Make one call (`Query`, `TransactWriteItems`, …) with DynamoDB JSON; raise only the console's errors."""
     tables = _tables_of(kwargs)
     started = time.perf_counter()
+    sent_at = clock.machine_now()
     answer: dict[str, Any] = {}
     is_trouble, attempts = False, Attempts()
     token = _attempts.set(attempts)
     try:
         answer = _checked_response(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
+        clock.compare((answer.get("ResponseMetadata") or {}).get("HTTPHeaders", {}).get("date"), sent_at)
         return answer
     except TRANSLATED as error:
         translated = translate(error, tables, operation)
         if isinstance(translated, TableMissing):
-            if len(tables) == 1:
-                note_absent(tables[0])
+            absent = tables if len(tables) == 1 else absent_of(tables, client().describe_table)
+            for name in absent:
+                note_absent(name)
+            if len(tables) > 1 and absent:
+                translated = TableMissing(" and ".join(map(key_of, absent)))
         elif isinstance(translated, StoreUnavailable | Throttled):
             is_trouble = True
             if isinstance(translated, NotConfigured):
@@ -267,7 +273,7 @@ _absent: dict[str, float] = {}
 
 
 def note_absent(name: str) -> None:
-    """Note that DynamoDB reported this table as missing, in a call that addressed it alone."""
+    """Note that DynamoDB reported this table as missing."""
     _absent[name] = time.monotonic()
 
 

@@ -20,6 +20,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.models import Model
 
 from console.errors import NotFound, TableMissing
+from console.schema.tables import TABLES, KeyAttribute
 from console.store.calls import table_name
 from console.store.connection import StoreTableConnection, call
 
@@ -263,12 +264,17 @@ TYPE_WORDS = {
 
 def key_names(model: type[StoreModel], index: str = "") -> list[str]:
     """Return the key attributes of the table, and of the index if named."""
-    return list(model._get_connection().get_meta_table().get_key_names(index or None))
+    names = model._get_connection().get_meta_table().get_key_names(index or None)
+    return [*names, *(each.name for each in _more_hashes(model, index))]
 
 
 def key_of_item(model: type[StoreModel], raw: Key, index: str = "") -> Key:
     """Return the key of a raw item in the table, and in the index if named, for `ExclusiveStartKey`."""
     return {name: raw[name] for name in key_names(model, index) if name in raw}
+
+
+def _more_hashes(model: type[StoreModel], index: str) -> tuple[KeyAttribute, ...]:
+    return TABLES[model.Meta.table_key].indexes[index].more_hashes if index else ()
 
 
 PARTITION_KEY_BYTES = 2048
@@ -288,7 +294,7 @@ def version_of(item: dict[str, Any]) -> int:
 
 def query(
     model: type[ForeignModel],
-    partition: str,
+    partition: str | tuple[str, ...],
     condition: Condition | None = None,
     *,
     only: Condition | None = None,
@@ -301,10 +307,15 @@ def query(
 ) -> tuple[list[Key], Key | None]:
     """Run one Query that evaluates at most `limit` items; return them, and where DynamoDB stopped (None at the end).
 
-    `condition` is on the sort key; `only` filters the evaluated items.
+    `partition` is one value, or one for each attribute of the index's partition key. `condition` is on the sort key;
+    `only` filters the evaluated items.
     """
+    first, *others = (partition,) if isinstance(partition, str) else partition
+    # PynamoDB has one partition attribute for each index (its issue 1293). DynamoDB takes the others as conditions.
+    for attribute, value in zip(_more_hashes(model, index), others, strict=True):
+        condition &= getattr(model, attribute.name) == value
     pages = model.query(
-        partition,
+        first,
         condition,
         only,
         consistent_read=consistent,

@@ -34,13 +34,14 @@ RESTARTED = "That page no longer exists. This is the first page."
 class PageSource(Generic[M]):
     """The source of a list's rows: one partition of a table or index, in one order.
 
-    `ranges` are inclusive bounds of the sort key from low to high, read one after the other; none: the whole partition.
+    `partition` is one value, or one for each attribute of the index's partition key. `ranges` are inclusive bounds of
+    the sort key from low to high, read one after the other; none: the whole partition.
     `visible` decides what the reader may see at all, `keep` is the filter (None: no filter). `binding` names what else
     a cursor belongs to, such as the filters' values. Items past their TTL are rows only `with_expired`.
     """
 
     model: type[M]
-    partition: str
+    partition: str | tuple[str, ...]
     attributes: tuple[str, ...]
     index: str = ""
     ranges: tuple[tuple[Any, Any], ...] = ()
@@ -58,10 +59,12 @@ class PageSource(Generic[M]):
         return found.name if found else ""
 
     @property
-    def partition_attribute(self) -> str:
-        """Name of the partition key of the table or index."""
+    def partition_values(self) -> dict[str, str]:
+        """The value of each attribute of the partition key."""
         spec = TABLES[self.model.Meta.table_key]
-        return spec.indexes[self.index].hash.name if self.index else spec.hash.name
+        attributes = spec.indexes[self.index].hashes if self.index else (spec.hash,)
+        values = (self.partition,) if isinstance(self.partition, str) else self.partition
+        return {attribute.name: value for attribute, value in zip(attributes, values, strict=True)}
 
     @property
     def ttl_attribute(self) -> str:
@@ -70,11 +73,28 @@ class PageSource(Generic[M]):
         projected = spec.indexes[self.index].include if self.index else ()
         return spec.ttl if not projected or spec.ttl in projected else ""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes to read."""
+        return (*self.attributes, *key_names(self.model, self.index), self.ttl_attribute)
+
+    def condition(self, number: int) -> Condition | None:
+        """Return the condition on the sort key for the range of that number."""
+        if not self.ranges:
+            return None
+        low, high = self.ranges[number]
+        attribute: Attribute[Any] = getattr(self.model, self.sort_attribute)
+        return attribute == low if low == high else attribute.between(low, high)
+
+    def shows(self, item: M, now: datetime) -> bool:
+        """Return whether the reader may see an item at all, regardless of the filter."""
+        return (self.with_expired or not clock.is_expired(item.plain(self.ttl_attribute), now)) and self.visible(item)
+
     def bound_to(self, username: str) -> tuple[str, ...]:
         """Return the values that a cursor of this list is bound to."""
         table = self.model.Meta.table_key
         order = f"{'descending' if self.descending else 'ascending'} {self.ranges!r}"
-        return (table, self.index, self.partition, order, *self.binding, username)
+        return (table, self.index, *self.partition_values.values(), order, *self.binding, username)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +161,7 @@ def read_neighbour(source: PageSource[M], item: M, *, back: bool) -> M | None:
 
     Also None if the item lacks a key of the list's index, or is in another partition or in none of its ranges.
     """
-    if item.plain(source.partition_attribute) != source.partition:
+    if any(item.plain(name) != value for name, value in source.partition_values.items()):
         return None
     keys = key_of_item(source.model, item.raw, source.index)
     number = _range_of(source, item)
@@ -166,15 +186,14 @@ def _unsealed(cursor: str, source: PageSource[M], binding: tuple[str, ...]) -> _
 def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> tuple[Chunk[M], int]:
     """Read from a position within the budget of reads; also return how many rows looked at the reader may see."""
     now = clock.now()
-    names = (*source.attributes, *key_names(source.model, source.index), source.ttl_attribute)
-    looked_at = 0
+    names, looked_at = source.names, 0
 
     def read(at: _Position) -> Chunk[M]:
         nonlocal looked_at
         found, last = query(
             source.model,
             source.partition,
-            _condition(source, at.number),
+            source.condition(at.number),
             limit=limit,
             index=source.index,
             forward=source.descending == at.back,
@@ -184,7 +203,7 @@ def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> t
         candidates: list[Candidate[M]] = []
         for raw in found:
             item = source.model.from_raw_data(raw)
-            is_shown = _is_shown(source, item, now)
+            is_shown = source.shows(item, now)
             looked_at += is_shown
             is_kept = is_shown and (source.keep is None or source.keep(item))
             here = _Position(key_of_item(source.model, raw, source.index), at.number, start.back)
@@ -192,19 +211,6 @@ def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> t
         return Chunk(candidates, _Position(last, at.number, start.back) if last else _next_range(source, at))
 
     return read_on(read, start, wanted, READS_PER_PAGE), looked_at
-
-
-def _is_shown(source: PageSource[M], item: M, now: datetime) -> bool:
-    """Return whether the reader may see an item at all, regardless of the filter."""
-    return (source.with_expired or not clock.is_expired(item.plain(source.ttl_attribute), now)) and source.visible(item)
-
-
-def _condition(source: PageSource[M], number: int) -> Condition | None:
-    if not source.ranges:
-        return None
-    low, high = source.ranges[number]
-    attribute: Attribute[Any] = getattr(source.model, source.sort_attribute)
-    return attribute == low if low == high else attribute.between(low, high)
 
 
 def _next_range(source: PageSource[M], at: _Position) -> _Position | None:

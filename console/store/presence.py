@@ -62,6 +62,13 @@ def index_absent(table_key: str, index_name: str) -> bool:
     return table_ready(table_key) and not index_ready(table_key, index_name)
 
 
+def known_without(table_key: str, index_name: str) -> bool:
+    """Return whether a description of the last minute lacks an index. Never reads; False may mean "not described"."""
+    with _described_lock:
+        found = _described.get(table_name(table_key))
+    return found is not None and index_name not in found
+
+
 def forget() -> None:
     """Drop the cache, after a change of tables and between tests."""
     _indexes.cache_clear()
@@ -69,7 +76,11 @@ def forget() -> None:
 
 
 # By the table's name. Requests do not wait for each other's calls: each has its own deadline.
-@cached(TTLCache(len(TABLES), REMEMBER_SECONDS), table_name, Lock())
+_described: TTLCache[str, dict[str, frozenset[str]] | None] = TTLCache(len(TABLES), REMEMBER_SECONDS)
+_described_lock = Lock()
+
+
+@cached(_described, table_name, _described_lock)
 def _indexes(table_key: str) -> dict[str, frozenset[str]] | None:
     """Return the key attributes of each active index by name, and under "" the table's own with their types.
 

@@ -1,12 +1,12 @@
 """SQS: receiving, deleting and sending messages, and the depth of a queue. Raises only the console's errors."""
 
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from threading import Condition
+from threading import Condition, Event, Thread
 from typing import Any
 
 import botocore.session
@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 # Limits of SQS: messages per call, and seconds of a long poll.
 BATCH = 10
 LONGEST_WAIT_SECONDS = 20
+# A process that is stuck does not keep its messages for ever.
+MOST_PROLONGED = 20
 
 
 class NotSent(StoreUnavailable):
@@ -50,7 +52,8 @@ class QueueDepth:
 def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> list[QueueMessage]:
     """Return the next messages, after up to `wait` seconds for the first. Raises `StoreUnavailable`.
 
-    Receives at most ten, and if there are ten, up to `batches` batches in all, the others in parallel.
+    Receives at most ten, and if there are ten, up to `batches` batches in all, the others in parallel. Unless they are
+    deleted, or kept by `keeping`, SQS delivers them again after `settings.QUEUE_VISIBILITY_SECONDS`.
     """
     found = _received(url, wait)
     if len(found) < BATCH:
@@ -69,8 +72,52 @@ def _received(url: str, wait: int) -> list[QueueMessage]:
         MaxNumberOfMessages=BATCH,
         WaitTimeSeconds=wait,
         AttributeNames=["SentTimestamp"],
+        # A short wait is for a worker with other things to do: it does not wait for long if SQS does not answer.
+        patient=wait > 1,
+        **({"VisibilityTimeout": seconds} if (seconds := settings.QUEUE_VISIBILITY_SECONDS) else {}),
     )
     return [delivery_of(each) for each in answer.get("Messages", ())]
+
+
+@contextmanager
+def keeping(
+    url: str, deliveries: Sequence[QueueMessage], *, at_once: bool = False, then: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """Keep messages from being delivered again during the block, and no longer than that if the process dies.
+
+    `at_once`: they were received with the queue's own visibility timeout, which may be an hour. `then` is called each
+    time that they have been prolonged, from another thread. A failure is only logged: a message may then come twice.
+    """
+    ended, seconds = Event(), settings.QUEUE_VISIBILITY_SECONDS
+    if not seconds or not deliveries:
+        yield
+        return
+
+    def prolong() -> None:
+        for start in range(0, len(deliveries), BATCH):
+            entries = [
+                {"Id": str(number), "ReceiptHandle": each.receipt, "VisibilityTimeout": seconds}
+                for number, each in enumerate(deliveries[start : start + BATCH])
+            ]
+            with suppress(StoreUnavailable):
+                _call("change_message_visibility_batch", QueueUrl=url, Entries=entries)
+
+    def prolong_until_ended() -> None:
+        for _ in range(MOST_PROLONGED):
+            if ended.wait(seconds / 2):
+                return
+            prolong()
+            then()
+
+    if at_once:
+        prolong()
+    thread = Thread(target=prolong_until_ended, name="visibility", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def delivery_of(message: dict[str, Any]) -> QueueMessage:
@@ -100,13 +147,14 @@ def redeliver_after(url: str, delivery: QueueMessage, *, seconds: int) -> None:
     _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
 
 
-def send(url: str, body: str, *, group: str = "", once: str = "") -> None:
+def send(url: str, body: str, *, group: str = "", once: str = "", patient: bool = True) -> None:
     """Send a message to a queue. Raises `NotSent`, and `StoreUnavailable` if it may have arrived all the same.
 
-    A FIFO queue needs both: it keeps the order within a `group`, and drops a repeated `once` for five minutes.
+    A FIFO queue needs both: it keeps the order within a `group`, and drops a repeated `once` for five minutes. Not
+    `patient`: one attempt with a short timeout.
     """
     fifo: dict[str, Any] = {"MessageGroupId": group, "MessageDeduplicationId": once} if group else {}
-    _call("send_message", QueueUrl=url, MessageBody=body, **fifo)
+    _call("send_message", patient=patient, QueueUrl=url, MessageBody=body, **fifo)
 
 
 def depth(url: str) -> QueueDepth:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from console import instrumentation
 from console.logs import without_secrets
-from console.telemetry import instrumentation
 
 if TYPE_CHECKING:
     from sentry_sdk.types import Breadcrumb, Event, Hint

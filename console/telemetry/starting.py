@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 
-from console.telemetry import exposition, instrumentation, reports, traces
+from console import instrumentation
+from console.telemetry import exposition, reports, traces
 
 # The packages of each, beyond those of production.
 _NEEDED = (

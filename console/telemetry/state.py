@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from prometheus_client.core import GaugeMetricFamily
 
+from console import instrumentation
 from console.errors import ConsoleError
 from console.store import calls
-from console.telemetry import instrumentation
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from console import instrumentation
 from console.store.calls import key_of
-from console.telemetry import instrumentation
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider

@@ -173,24 +173,23 @@ def dated(value: datetime, staff: Staff | None) -> str:
 @register.filter
 def brief(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
     """Show a short date and time: `16:02` today, `19 Nov, 16:02` this year."""
-    return _brief(value, staff, "%H:%M")
-
-
-@register.filter
-def to_the_second(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
-    """Show like `brief`, with seconds, where the order within a minute matters."""
-    return _brief(value, staff, "%H:%M:%S")
-
-
-def _brief(value: datetime | None, staff: Staff | None, clock_time: str) -> SafeString | str:
     if value is None:
         return "unknown"
     zone = zone_of(staff)
     local, today = value.astimezone(zone), clock.now().astimezone(zone)
     if local.date() == today.date():
-        return _time(value, f"{local:{clock_time}}")
+        return _time(value, f"{local:%H:%M}")
     year = f" {local.year}" if local.year != today.year else ""
-    return _time(value, f"{local.day} {local:%b}{year}, {local:{clock_time}}")
+    return _time(value, f"{local.day} {local:%b}{year}, {local:%H:%M}")
+
+
+@register.filter
+def stamp(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
+    """Show a time that stands on paper: `19 Nov 2026, 16:02:11 CET`."""
+    if value is None:
+        return "unknown"
+    local = value.astimezone(zone_of(staff))
+    return _time(value, f"{local.day} {local:%b %Y, %H:%M:%S %Z}")
 
 
 @register.filter(name="clock")

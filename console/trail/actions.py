@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from console import clock
-from console.redaction import redact, redact_value
+from console.redaction import redact, redact_value, without_names
 from console.trail.models import AuditEntry
 from console.trees import flatten_to_line, text_of, well_formed
 
@@ -47,14 +47,22 @@ class Action(StrEnum):
     HAND_OFF_REASSERT = "hand_off.reassert"
     # Customers' messages to people
     MESSAGE_RECEIVED = "message.received"
+    ANSWER_FOUND = "message.answer_found"
     MESSAGE_NOT_PLACED = "message.not_placed"
     MESSAGE_PLACED = "message.placed"
+    MESSAGE_NOT_HERE = "message.not_here"
     MESSAGE_DISCARDED = "message.discarded"
+    OPTED_OUT = "customer.opted_out"
+    OPTED_IN = "customer.opted_in"
+    NO_ANSWER_NEEDED = "answer.not_needed"
+    ANSWER_NEEDED = "answer.needed"
     # Replies, and the team's notes, settings and texts
     REPLY_SEND = "reply.send"
     REPLY_DELIVERY = "reply.delivery"
     NOTE_SAVED = "note.saved"
+    ROOM_MADE = "room.made"
     TARGET_MISSED = "target.missed"
+    LOCK_ENDED = "lock.ended"
     LEVELS_CHANGED = "levels.changed"
     BUDGET_CHANGED = "budget.changed"
     GROUP_CHANGED = "group.changed"
@@ -105,6 +113,8 @@ class Action(StrEnum):
     SECOND_FACTOR_REMOVED = "staff.second_factor_removed"
     RECOVERY_CODES_MADE = "staff.recovery_codes_made"
     RECOVERY_CODE_USED = "staff.recovery_code_used"
+    ACCESS_REVIEWED = "staff.access_reviewed"
+    ACCOUNTS_EXPORTED = "staff.accounts_exported"
     COMPANIES_DISCOVERED = "companies.discovered"
     CONVERSATIONS_LOADED = "conversations.loaded"
     # Tenants: trails of tenants
@@ -114,6 +124,7 @@ class Action(StrEnum):
     TENANT_ACTIVATED = "tenant.activated"
     TENANT_SUSPENDED = "tenant.suspended"
     TENANT_REACTIVATED = "tenant.reactivated"
+    TENANT_DISCARDED = "tenant.discarded"
     USER_ADDED = "user.added"
     USER_CHANGED = "user.changed"
     USER_REMOVED = "user.removed"
@@ -138,12 +149,16 @@ class Result(StrEnum):
 # The prefix of all hand-off actions, including those of future writers.
 HAND_OFF_PREFIX = "hand_off."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
+# The payload's keys for the colleague who lost or got a conversation: the console's, and older ones.
+COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------
 
-# For pages and exports: a failure because the console refused the request.
-REFUSED = "refused"
+# For pages and exports: a failure because the console refused the request, and one because a person undid it.
+REFUSED, UNDONE = "refused", "undone"
+# How the reason of what was undone begins.
+TAKEN_BACK = "taken back"
 _FIRST_WORD = re.compile(r"[\s(\[]*([^\W\d_]+)")
 _SUCCESSES, _FAILURES = ("success", "succeeded", "ok"), ("fail", "fails", "failed", "failure", "failing", "error")
 # Words that are an outcome and nothing else.
@@ -174,6 +189,11 @@ def outcome_of(entry: AuditEntry) -> str:
     if entry.plain("action_type") == Action.ACCESS_DENIED:
         return Result.FAILED
     return outcome(_outcome_text(_opened(entry.plain("result"))))
+
+
+def reason_of_entry(entry: AuditEntry) -> str:
+    """Return the reason in an entry's result, as `reason_of`, without its recipient's names."""
+    return without_names(reason_of(entry.plain("result")), entry.recipient)
 
 
 def reason_of(stored: Any) -> str:
@@ -266,14 +286,21 @@ def text_in(entry: AuditEntry, name: str) -> str:
 
 
 def as_payload(entry: AuditEntry) -> Any:
-    """Return an entry's payload as plain Python, redacted again: from JSON text, a stored map, or other text."""
+    """Return an entry's payload as plain Python, redacted again: from JSON text, a stored map, or other text.
+
+    Names of its recipient are masked, except in the usernames of colleagues.
+    """
     stored = entry.plain("action_payload_redacted")
     if isinstance(stored, str):
         try:
             stored = json.loads(stored)
         except (ValueError, RecursionError):
-            return redact(text_of(stored))
-    return redact_value(well_formed(stored))
+            return without_names(redact(text_of(stored)), entry.recipient)
+    shown: Any = redact_value(well_formed(stored))
+    masked = without_names(shown, entry.recipient)
+    if isinstance(masked, dict) and text_in(entry, "action_type") in HAND_OFF_ACTIONS:
+        masked |= {name: shown[name] for name in COLLEAGUES if name in shown}
+    return masked
 
 
 def payload_of(entry: AuditEntry) -> dict[str, Any]:

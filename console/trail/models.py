@@ -42,13 +42,15 @@ class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
 class AuditEntry(ForeignModel):
     """Table C, `rp_mw_audit_actions`, with the attributes of console entries (data model, section 5).
 
-    `owner` is set on reading, for an entry that does not name its owner; it is never stored.
+    `owner` and `recipient` are set on reading and never stored: the owner of an entry that names none, and the names of
+    its conversation's recipient, which its texts mask.
     """
 
     class Meta(TableMeta):
         table_key = "AUDIT"
 
     owner: str = ""
+    recipient: tuple[str, ...] = ()
 
     conversation_id = UnicodeAttribute(hash_key=True)
     ts_action_id = UnicodeAttribute(range_key=True)

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from console.audit import scoping
-from console.audit.review.plan import EXPORTS, RANGES, Review
+from console.audit.review.plan import EXPORTS, GROUPS, RANGES, Review
 from console.audit.review.reading import PIECE, gather, preview_plan
 from console.clock import parse_instant
+from console.lookups.personal_searches import pseudonym_of
 from console.permissions import Staff
-from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
@@ -24,8 +24,22 @@ from console.trees import text_of
 # One less than a piece, so that one Query also shows whether there are more.
 EXPORTS_READ = PIECE - 1
 PIECES = 2
-# Days are in the time zone of the person who exported, which the entry does not record.
+# Days are in the time zone of the person who exported, which older entries do not record.
 DAY = timedelta(days=1)
+# Actions never in a conversation's trail, by group. Exports name them one by one, or whole groups in lower case.
+_ELSEWHERE = frozenset(
+    word
+    for group in (
+        "Saved replies",
+        "Saved views",
+        "Signing in",
+        "Accounts",
+        "Tenants",
+        "Chats and threads",
+        "Operations",
+    )
+    for word in (group.lower(), *GROUPS[group])
+)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
     f"{NOT_HERE}: the audit table has no index by action type. To add it, run manage.py tables check --cloudformation."
@@ -104,6 +118,9 @@ def _may_contain(export: AuditEntry, conversation_id: str, first: datetime, last
     chosen = _after("Conversation ", lines)
     if chosen and chosen != redact(conversation_id):
         return False
+    types = _after("Action types: ", lines)
+    if types and _ELSEWHERE.issuperset(types.split(", ")):
+        return False
     if _is_for_other_recipient(text_of(payload_of(export).get("person") or ""), conversation_id):
         return False
     at = happened_at(export)
@@ -136,5 +153,5 @@ def _after(word: str, lines: list[str]) -> str:
 
 
 def _day(value: str) -> datetime | None:
-    """Parse a day as midnight UTC; None for anything else."""
-    return parse_instant(f"{value}T00:00:00Z")
+    """Parse a day, with or without a time zone after it, as midnight UTC; None for anything else."""
+    return parse_instant(f"{value.partition(' ')[0]}T00:00:00Z")

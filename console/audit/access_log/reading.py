@@ -1,7 +1,7 @@
 """Who looked at what: opened transcripts, reveals, searches and exports, by person, conversation and customer."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,10 +18,12 @@ from console.audit.review.reading import GatheredEntries, gather, preview_plan
 from console.audit.rows import PLATFORM_NAMES, display_names
 from console.audit.scoping import is_conversation_trail, name_of
 from console.errors import NotFound
+from console.lookups.personal_searches import pseudonym_of
 from console.permissions import Permission, Staff
-from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.refs import seal
+from console.search.finders import with_country_codes
+from console.search.meanings import is_national, recognise, tried_with
 from console.staff.accounts import normal_username
 from console.store.calls import parallel
 from console.trail.actions import Action, happened_at, is_live, outcome_of, payload_of, text_in, times_of
@@ -32,12 +34,15 @@ from console.trees import text_of
 K = TypeVar("K", bound=Hashable)
 # Recorded in the trail of the person who looked, under a pseudonym of the person they looked for.
 PERSON_LOOKUPS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
+# How a transcript was shown.
+_SHOWN = {"raw": "unmasked", "redacted": "masked"}
 ENTRIES_READ = 400
 PIECES = 8
 # For each conversation of a customer, and for searches for that customer.
 ENTRIES_EACH = 200
 SEARCHES_READ, SEARCH_PIECES = 400, 4
 NO_EXPORTS = "Exports across conversations are not counted here. See each conversation instead."
+MAY_CONTAIN = "1 export may contain it"
 ONLY_OWN = "Only people with all companies in scope can see searches for this person."
 
 
@@ -45,7 +50,7 @@ ONLY_OWN = "Only people with all companies in scope can see searches for this pe
 class AccessLogRead:
     """A row: a person who looked, or what they looked at. `name` is redacted and links to `url` ("" for no link).
 
-    `what` counts what was done, such as ("opened redacted", 3), most frequent first; `last` is the latest time.
+    `what` counts what was done, such as ("opened, masked", 3), most frequent first; `last` is the latest time.
     """
 
     name: str
@@ -54,6 +59,14 @@ class AccessLogRead:
     times: int
     what: tuple[tuple[str, int], ...]
     last: datetime | None
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What was done, with the numbers: "opened, masked 3 times", "3 exports may contain it"."""
+        return tuple(
+            f"{times} exports may contain it" if words == MAY_CONTAIN and times > 1 else _times(words, times)
+            for words, times in self.what
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +105,30 @@ def access_log_of_person(username: str, staff: Staff) -> AccessLog:
     if TRAIL_BY_TRAIL in plan.notices and not plan.partitions:
         return AccessLog((), 0, is_all=False, reaches=None, why_not=TRAIL_BY_TRAIL)
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
-
-    def words(_: object, entries: list[AuditEntry]) -> tuple[str, str, str]:
-        trail = text_in(entries[0], "conversation_id")
-        url = reverse("trail", args=[seal("trail", trail)])
-        if is_conversation_trail(trail):
-            return redact(trail), "", url
-        if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
-            return name_of(trail), "", url
-        if entries[0].plain("action_type") in PERSON_LOOKUPS:
-            kind = _word(payload_of(entries[0]).get("looked_for"))
-            return (f"A person, by {kind}" if kind else "A person"), "recorded in their own trail", url
-        note = f"recorded in the trail of {_whose(trail)}"
-        if entries[0].plain("action_type") in EXPORTS:
-            return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
-        return _in_tenant(entries[0]) or "Several conversations", note, url
-
     rows = _rows(
-        gathered.entries, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, describe_look
+        gathered.entries,
+        lambda entry: (text_in(entry, "conversation_id"), _about(entry)),
+        lambda _, entries: describe_place(entries),
+        describe_look,
     )
     return _access_log(rows, gathered, notices=plan.notices)
+
+
+def describe_place(entries: Sequence[AuditEntry]) -> tuple[str, str, str]:
+    """Return what entries of one trail and about one thing looked at: a redacted name, a note, and the trail's URL."""
+    trail = text_in(entries[0], "conversation_id")
+    url = reverse("trail", args=[seal("trail", trail)])
+    if is_conversation_trail(trail):
+        return redact(trail), "", url
+    if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
+        return name_of(trail), "", url
+    note = f"recorded in the trail of {_whose(trail)}"
+    if entries[0].plain("action_type") in PERSON_LOOKUPS:
+        kind = _word(payload_of(entries[0]).get("looked_for"))
+        return (f"A customer, by {kind}" if kind else "A customer"), note, url
+    if entries[0].plain("action_type") in EXPORTS:
+        return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
+    return _in_tenant(entries[0]) or "Several conversations", note, url
 
 
 def _whose(trail: str) -> str:
@@ -158,17 +175,14 @@ def access_log_of_conversation(conversation_id: str, staff: Staff) -> AccessLog:
     across = exports_across(conversation_id, staff, gathered.entries)
 
     def what(entry: AuditEntry) -> str:
-        if text_in(entry, "conversation_id") == conversation_id:
-            return describe_look(entry)
-        is_list = entry.plain("action_type") == Action.CONVERSATIONS_EXPORTED
-        return describe_look(entry) + ("" if is_list else " across conversations") + ": may contain it"
+        return describe_look(entry) if text_in(entry, "conversation_id") == conversation_id else MAY_CONTAIN
 
     rows = rows_by_person((*gathered.entries, *across.entries), what)
-    is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
-    return _access_log(rows, gathered, across=across, is_unknown=is_unknown)
+    unknown = not rows and gathered.is_all and is_unknown(conversation_id, staff)
+    return _access_log(rows, gathered, across=across, is_unknown=unknown)
 
 
-def _is_unknown(conversation_id: str, staff: Staff) -> bool:
+def is_unknown(conversation_id: str, staff: Staff) -> bool:
     """Return whether the trail is empty and no conversation has that id: usually it was mistyped."""
     is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
     return not is_there and not scoping.companies_of(conversation_id)
@@ -180,12 +194,17 @@ def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], s
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
         roles = dict.fromkeys(role for each in entries if (role := redact(text_in(each, "actor_role"))))
-        shown = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor) or "Nobody named"
+        shown = name_of_actor(actor, names)
         username = redact(actor)
         note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
         return shown, note, person_url(actor)
 
     return _rows(entries, lambda entry: text_in(entry, "actor"), words, what)
+
+
+def name_of_actor(actor: str, names: Mapping[str, str]) -> str:
+    """Return who looked, redacted. `names` are display names by username."""
+    return PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor) or "Nobody named"
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
@@ -230,6 +249,7 @@ def access_log_of_recipient(recipient: str, staff: Staff) -> tuple[AccessLog, tu
     exports of the person's list are read from the index by action type. Raises what `conversations_of` does.
     """
     conversations, more = conversations_of(recipient, staff)
+    codes, meant = with_country_codes(recognise(recipient), staff)
     read = parallel(*(partial(_accesses_in, *each) for each in conversations))
     entries = [entry for accesses, _ in read for entry in accesses]
     is_all = not more and all(whole for _, whole in read)
@@ -237,9 +257,11 @@ def access_log_of_recipient(recipient: str, staff: Staff) -> tuple[AccessLog, tu
     if staff.scope.everything:
         review = Review((*PERSON_LOOKUPS, Action.CONVERSATIONS_EXPORTED))
         gathered = gather(review, staff, SEARCHES_READ, SEARCH_PIECES)
-        person = pseudonym_of(recipient)
-        entries += [entry for entry in gathered.entries if person in _people_in(entry)]
+        people = set(map(pseudonym_of, (recipient, *(each.value for each in meant))))
+        entries += [entry for entry in gathered.entries if not people.isdisjoint(_people_in(entry))]
         is_all, notices = is_all and gathered.is_all, ()
+    if is_national(recipient):
+        notices = (tried_with(codes), *notices)
     rows = rows_by_person(entries, describe_look)
     found = AccessLog(rows, len(entries), is_all, None, notices, across=ExportsAcross(why_not=NO_EXPORTS))
     return found, tuple(conversation_id for conversation_id, _ in conversations)
@@ -281,7 +303,7 @@ def _rows(
 
 
 def describe_look(entry: AuditEntry) -> str:
-    """Describe what was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
+    """Describe what was done: "opened, masked", "revealed: number, email", "exported as CSV"."""
     payload = payload_of(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
@@ -292,7 +314,7 @@ def describe_look(entry: AuditEntry) -> str:
             return "was not allowed to search for personal data"
         case Action.PERSON_SEARCHED:
             reason = text_of(payload.get("reason") or "")[:80]
-            return f"searched for, {payload.get('hits', '?')} found: {reason}{failed}"
+            return f"searched for, {payload.get('hits', '?')} found{': ' if reason else ''}{reason}{failed}"
         case Action.RECIPIENT_REVEALED:
             listed = payload.get("fields")
             words = map(_word, listed[:9] if isinstance(listed, list) else ())
@@ -302,13 +324,21 @@ def describe_look(entry: AuditEntry) -> str:
             stores = _word(payload.get("stores"))
             return (f"looked up in {stores}" if stores else "looked up") + failed
         case Action.CONVERSATIONS_EXPORTED:
-            made = _word(payload.get("format"))
-            return "exported a list" + (f" as {made}" if made else "") + failed
+            return f"exported a list{_file(payload)}{failed}"
         case Action.AUDIT_EXPORTED:
-            made = _word(payload.get("format"))
-            return (f"exported as {made}" if made else "exported") + failed
+            return f"exported{_file(payload)}{failed}"
     shown = _word(payload.get("shown"))
-    return (f"opened, shown {shown}" if shown else "opened") + failed
+    return (f"opened, {_SHOWN.get(shown, f'shown {shown}')}" if shown else "opened") + failed
+
+
+def _times(words: str, times: int) -> str:
+    return f"{words} · {times} times" if times > 1 else words
+
+
+def _file(payload: Mapping[str, Any]) -> str:
+    """Return the format of an exported file, as people write it: " as CSV"; "" if it is unknown."""
+    made = _word(payload.get("format"))
+    return f" as {'JSON Lines' if made == 'jsonl' else made.upper()}" if made else ""
 
 
 def _word(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Writing an archive: a pending entry in the trail, the files, the manifest, and then its head in the trail."""
 
 import gzip
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,16 +17,18 @@ from console.audit.archive.keys import ArchiveKey, signing_key
 from console.audit.archive.manifest import FileRecord, Hashed, Header, Manifest
 from console.audit.archive.places import ArchivePlace
 from console.audit.archive.walk import walk
+from console.audit.rows import note_recipients
 from console.audit.runs import audited_run
 from console.errors import Invalid
-from console.redaction import RULESET_VERSION, redact_value
+from console.redaction import RULESET_VERSION, redact_value, without_names
 from console.store.models import plain_item
-from console.trail.actions import Action
+from console.trail.actions import Action, as_payload
 from console.trail.models import AuditEntry
 from console.trees import well_formed
 
 # Size of a file's lines before compression.
 FILE_BYTES = 64 << 20
+PAYLOAD = AuditEntry.action_payload_redacted.attr_name
 # Called after each round with the number of items read in it and of lines written so far.
 Progress = Callable[[int, int], None]
 
@@ -88,6 +91,7 @@ def export(
 def _counted(reads: Iterable[tuple[int, list[AuditEntry]]], progress: Progress) -> Iterator[AuditEntry]:
     lines = 0
     for items, entries in reads:
+        note_recipients(entries)
         yield from entries
         lines += len(entries)
         progress(items, lines)
@@ -131,7 +135,13 @@ def line_of(entry: AuditEntry, chain: Chain, key: ArchiveKey) -> bytes:
     """Return the entry as the chain's next line: every stored attribute, redacted again by today's rules."""
     stored = plain_item(entry.raw)
     pseudonym = key.pseudonym(str(stored.get("conversation_id") or ""))
-    return chain.seal(pseudonym, cast("dict[str, Any]", _numbers(redact_value(well_formed(stored)))))
+    shown = cast("dict[str, Any]", redact_value(well_formed(stored)))
+    if entry.recipient:
+        others = {name: shown[name] for name in ("result", *entry.unknown()) if name in shown}
+        shown |= without_names(others, entry.recipient)
+        if PAYLOAD in shown:
+            shown[PAYLOAD] = json.dumps(as_payload(entry), ensure_ascii=False, sort_keys=True, default=str)
+    return chain.seal(pseudonym, _numbers(shown))
 
 
 def _numbers(value: Any) -> Any:

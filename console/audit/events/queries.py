@@ -11,7 +11,7 @@ from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, Unr
 from console.audit.queries import RECORD_INDEX, has_record_index
 from console.audit.records import TrailPage
 from console.audit.review.plan import EPOCHS, TIMESTAMPS, bounds
-from console.audit.rows import display_names, row_of_entry
+from console.audit.rows import display_names, note_recipients, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import parallel
@@ -43,7 +43,8 @@ def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
     item = check_key(key, staff)
     entries, note = _entries(key, item, staff)
     if item:
-        return ProcessedEvent(record_of(item, clock.now()), entries, note)
+        names = scoping.recipient_names(_conversation_of(item))
+        return ProcessedEvent(record_of(item, clock.now(), names), entries, note)
     decoded = decode(key)
     parts = parts_of(decoded)
     return UnrecordedKey(
@@ -120,7 +121,7 @@ def has_index() -> bool:
 
 
 def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage:
-    """Return a page of a conversation's records, newest first: one Query of the index.
+    """Return a page of a conversation's records, newest first: a Query of the index, and one for its recipient's names.
 
     Without the index, an empty page says so. Raises as `check_conversation`, `TableMissing` and the store's errors.
     """
@@ -129,8 +130,8 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
     if not has_record_index():
         return EventPage(name, notice=NO_INDEX)
     page = read_page(records_of(conversation_id), staff.username, cursor)
-    now = clock.now()
-    return EventPage(name, tuple(record_of(item, now) for item in page.items), page.next, page.back)
+    now, names = clock.now(), scoping.recipient_names(conversation_id)
+    return EventPage(name, tuple(record_of(item, now, names) for item in page.items), page.next, page.back)
 
 
 def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
@@ -152,6 +153,7 @@ def _entries(key: str, item: IdempotencyRecord | None, staff: Staff) -> tuple[Tr
         return TrailPage(()), TRAIL_UNREADABLE
     now = clock.now()
     shown = [entry for entry in found if is_live(entry, now) and _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
+    note_recipients(shown)
     names = display_names(shown)
     return TrailPage(tuple(row_of_entry(entry, names, item) for entry in shown)), "" if shown else note
 

@@ -1,6 +1,6 @@
 """Idempotency records for pages: frozen and redacted, with every attribute of the schema (table A) and its drift."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from console.audit.records import TrailPage
 from console.audit.scoping import name_of
 from console.audit.state import CONSOLE_MODE, first_processed_at
 from console.errors import BadReference
-from console.redaction import redact, redact_value
+from console.redaction import redact, redact_value, without_names
 from console.trail.actions import Result, outcome
 from console.trail.models import IdempotencyRecord
 from console.trees import (
@@ -44,6 +44,8 @@ _MODES = {
     "automation_candidate": "automation candidate",
     CONSOLE_MODE: "console: a person acted",
 }
+# Fields with texts of the middleware, which can contain a recipient's name.
+_FOREIGN_TEXTS = ("words", "brief", "parts", "mode", "intent", "facts", "other", "flaws")
 _TONES: dict[str, str] = {Result.PENDING: "human", Result.CONFLICT: "bad", Result.FAILED: "bad", Result.SUCCESS: "good"}
 
 
@@ -108,15 +110,15 @@ class EventPage:
     notice: str = ""
 
 
-def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
-    """Build a record from a stored item of any writer. Never raises."""
+def record_of(item: IdempotencyRecord, now: datetime, recipient: tuple[str, ...] = ()) -> EventRecord:
+    """Build a record from a stored item of any writer, without the names of its `recipient`. Never raises."""
     conversation = item.plain("conversation_id")
     conversation = conversation if isinstance(conversation, str) else ""
     key = str(item.plain("event_id"))
     decoded = decode(key, conversation)
     status = _line(item, "status")
     other = {name: value for name, value in item.unknown().items() if name not in DIGESTS}
-    return EventRecord(
+    shown = EventRecord(
         reference=refs.seal("event", key),
         key=decoded.shown,
         words=decoded.description,
@@ -136,6 +138,7 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
         other=tree_of(redact_value(well_formed(other))) if other else None,
         flaws=_flaws(item, decoded, conversation),
     )
+    return replace(shown, **without_names({name: getattr(shown, name) for name in _FOREIGN_TEXTS}, recipient))
 
 
 def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.audit.rows import NO_ACTOR, display_names, row_of_entry, without_names_in
+from console.audit.rows import NO_ACTOR, display_names, note_recipients, row_of_entry
 from console.audit.scoping import is_conversation_trail, name_of
-from console.exports import as_text, without_isolates
+from console.exports import as_text, iso_cell, without_isolates
 from console.redaction import redact
 from console.trail.actions import as_payload
 from console.trail.models import AuditEntry
@@ -20,7 +19,7 @@ class ExportRow:
 
     time: str
     action: str
-    sentence: str
+    what_happened: str
     actor: str
     role: str
     result: str
@@ -36,13 +35,14 @@ class ExportRow:
 COLUMNS = tuple(each.name for each in fields(ExportRow))
 
 
-def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()) -> tuple[ExportRow, ...]:
-    """Return the rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
+def rows_of_piece(entries: Sequence[AuditEntry]) -> tuple[ExportRow, ...]:
+    """Return the rows of some entries, in their order.
 
-    `recipient` contains the names of one conversation's recipient, which are masked.
+    Reads the names of staff, a BatchGetItem for each 100 of them, and those of recipients, as `note_recipients`.
     """
+    note_recipients(entries)
     names = display_names(entries)
-    return without_names_in([row_of(entry, names) for entry in entries], recipient)
+    return tuple(row_of(entry, names) for entry in entries)
 
 
 def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
@@ -51,9 +51,9 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
     payload = as_payload(entry)
     trail, sort_key = _text(entry, "conversation_id"), _text(entry, "ts_action_id")
     return ExportRow(
-        time=_iso(row.at),
+        time=iso_cell(row.at),
         action=row.action,
-        sentence=without_isolates(row.sentence),
+        what_happened=without_isolates(row.sentence),
         actor=redact(_text(entry, "actor")) or NO_ACTOR,
         role=row.role,
         result=row.outcome,
@@ -63,13 +63,9 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
         idempotency_key=row.key,
         payload=payload if payload not in (None, "", {}, []) else None,
         action_id=redact(_text(entry, "action_id") or sort_key.partition("#")[2]),
-        expires=_iso(clock.parse_instant(entry.plain("expires_at"))),
+        expires=iso_cell(clock.parse_instant(entry.plain("expires_at"))),
     )
 
 
 def _text(entry: AuditEntry, name: str) -> str:
     return as_text(entry.plain(name))
-
-
-def _iso(moment: datetime | None) -> str:
-    return clock.to_iso(moment) if moment else ""

@@ -12,7 +12,7 @@ from console.audit.review.forms import ReviewForm
 from console.audit.review.page import describe_filters
 from console.audit.review.plan import Review
 from console.audit.review.reading import every_page, gather
-from console.audit.scoping import is_conversation_trail, recipient_names
+from console.audit.scoping import is_conversation_trail
 from console.exports import FORMATS, Export, ExportBounds, file_name, send
 from console.permissions import Permission, Staff
 from console.trail.actions import Action
@@ -39,13 +39,12 @@ def export(form: ReviewForm, review: Review, format_name: str, staff: Staff) -> 
     first = next(pieces, ())
     now = clock.now()
     of_it = _entries_of_it(review, staff)
-    recipient = recipient_names(review.conversation) if of_it and review.conversation else ()
     opened = staff.scope.everything or bool(of_it)
     payload = {"format": format_name, "filters": list(describe_filters(form, review, opened=opened)), "limit": limit}
     record(_entry(review, payload, of_it, staff), now)
     made = FORMATS[format_name](COLUMNS)
     bounds = ExportBounds(limit, PIECES_PER_FULL_ONE * (limit // PIECE + 1), "entries", "Older entries")
-    rows = (rows_of_piece(each, recipient) for each in chain((first,), pieces))
+    rows = (rows_of_piece(each) for each in chain((first,), pieces))
     return Export(send(made, rows, bounds), made.media_type, file_name("audit", made, now))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from console import clock
 from console.audit import scoping
 from console.audit.records import TrailRow
-from console.audit.rows import reference_of, rows_and_records, without_names_in
+from console.audit.rows import reference_of, rows_and_records
 from console.errors import NotFound
 from console.permissions import Staff
-from console.redaction import redact, without_names
+from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
 from console.trail.actions import as_payload, is_live, text_in
@@ -85,8 +85,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     owners = scoping.check_scope(trail, staff, [company] if company else [], known)
     if entry is None:
         raise NotFound
-    rows, records, missing = rows_and_records([entry])
-    [row] = without_names_in(rows, known.names)
+    [row], records, missing = rows_and_records([entry], known.names)
     previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(
         row=row,
@@ -101,7 +100,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         previous_id=redact(previous_id),
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
         expires_at=clock.parse_instant(entry.plain("expires_at")),
-        changes=changes_of(without_names(as_payload(entry), known.names)),
+        changes=changes_of(as_payload(entry)),
         notices=(missing,) if missing else (),
     )
 

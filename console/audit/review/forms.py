@@ -26,9 +26,14 @@ from console.trail.actions import Result
 
 SUGGESTED = 60
 CONVERSATION, KEY = "conversation", "key"
+ID_HELP = "As pages show or copy it: req-…, or the whole id, also masked"
 _KIND, _TRAIL = "about", "trail"
 # Keeps a number or address typed here by mistake out of the URL, in browsers that check patterns.
-_ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A person's name or username, or a service's name"}
+ACTOR_INPUT = {
+    "list": "actors",
+    "pattern": r"(?!.*\d{7})[^@]*",
+    "title": "A person's name or username, or a service's name",
+}
 _COMPANY = {"list": "companies", "pattern": r"(?!\+?[0-9 .\-\(\)]{7,}$)[^@]*", "title": "A company's name or id"}
 _TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, separated by spaces"}
 _RESULTS = {
@@ -104,9 +109,9 @@ class ReviewForm(DaysForm):
         widget=forms.TextInput(attrs={**PLAIN_TEXT, **_TYPES}),
     )
     actor = forms.CharField(
-        required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_ACTOR})
+        required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**PLAIN_TEXT, **ACTOR_INPUT})
     )
-    nobody = forms.BooleanField(required=False, label="Only middleware entries, which name nobody")
+    nobody = forms.BooleanField(required=False, label="Only automated actions")
     result = forms.ChoiceField(
         required=False,
         choices=list(_RESULTS.items()),
@@ -141,11 +146,7 @@ class ReviewForm(DaysForm):
     def clean_actor(self) -> str:
         """Accept a username, a service's name or a person's name, but nothing that could be a customer's."""
         actor: str = self.cleaned_data["actor"]
-        if redact(actor) != actor:
-            raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
-        if actor.lower() == NO_ACTOR_FILTER:
-            return NO_ACTOR_FILTER
-        return cleaned_by(username_of, actor) if _is_a_persons_name(actor) else actor
+        return clean_person(actor) if actor.lower() != NO_ACTOR_FILTER else NO_ACTOR_FILTER
 
     def clean_company(self) -> str:
         """Find a company or tenant in scope by id or name, without revealing whether an id exists."""
@@ -302,6 +303,16 @@ class AboutForm(forms.Form):
     def about(self) -> About:
         """Return what a valid form names."""
         return About(self.cleaned_data["what"], self.cleaned_data["value"])
+
+
+def clean_person(typed: str) -> str:
+    """Return a typed username or service's name, or the username of the person with that name.
+
+    Raises `ValidationError`, in words, for what could be a customer's number or address, and for an unknown name.
+    """
+    if redact(typed) != typed:
+        raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
+    return cleaned_by(username_of, typed) if _is_a_persons_name(typed) else typed
 
 
 def _is_a_persons_name(typed: str) -> bool:

@@ -19,13 +19,12 @@ from console.audit.review.plan import (
     known_actions,
 )
 from console.audit.review.reading import ReviewFound, read_review
-from console.audit.rows import rows_and_records, without_names_in
+from console.audit.rows import rows_and_records
 from console.audit.scoping import (
     conversation_source,
     conversation_url,
     is_conversation_trail,
     name_of,
-    recipient_names,
 )
 from console.errors import ConsoleError, TableMissing
 from console.permissions import COMPANY, Staff
@@ -33,13 +32,14 @@ from console.redaction import mask_identifier, redact
 from console.refs import seal
 from console.staff.known_companies import known_to
 from console.store.presence import table_ready
+from console.templatetags.components import zone_of
 from console.trail.models import AuditEntry
 from console.trees import text_of
 
 logger = logging.getLogger(__name__)
 
 # Shown with pages and exports, whose order is by key.
-READ_LAST = "Entries in the old key format are at the end of the list."
+READ_LAST = "Entries with an older form of time stamp are at the end of the list."
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -77,8 +77,8 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     """Return one page of a review in words. Raises as `read_review`, and `TableMissing`.
 
     In addition to the review's Queries, two BatchGetItems: idempotency records, and names of staff. Names of companies
-    and projects are cached; an uncached project costs one item. A review of one conversation costs one more Query, for
-    its recipient's names.
+    and projects are cached; an uncached project costs one item. Each conversation whose entries can contain its
+    recipient's names costs one more Query.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
@@ -86,8 +86,7 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
         raise TableMissing("AUDIT")
     rows_read, _, missing = rows_and_records(found.entries)
     companies, projects = known_to(staff, COMPANY).of_kind(COMPANY), _project_names(found.entries, staff)
-    shown = without_names_in(rows_read, recipient_names(review.conversation) if review.conversation else ())
-    rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, shown, strict=True)]
+    rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, rows_read, strict=True)]
     # Some keys have an earlier time than the one shown. The cursor follows the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
@@ -157,7 +156,7 @@ def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review:
 
 
 def describe_filters(form: ReviewForm, review: Review, *, opened: bool) -> tuple[str, ...]:
-    """Return one line for each filter that is set, with days as the person chose them.
+    """Return one line for each filter that is set, with days as the person chose them, in their time zone.
 
     `opened`: False omits what is sealed in the URL, for a page that anybody with the link can open.
     """
@@ -175,10 +174,11 @@ def describe_filters(form: ReviewForm, review: Review, *, opened: bool) -> tuple
     if review.company:
         lines.append(f"Company: {redact(review.company)}")
     since, until = form.chosen("since", None), form.chosen("until", None)
+    zone = zone_of(form.staff).key
     if since:
-        lines.append(f"From {since}")
+        lines.append(f"From {since} ({zone})")
     if until:
-        lines.append(f"To {until}")
+        lines.append(f"To {until} ({zone})")
     return tuple(lines)
 
 

@@ -69,7 +69,9 @@ SIGN_IN = (
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,
-    "Customers' messages": _of("message.", "initial."),
+    "Customers' messages": _of("message.", "initial.", "answer.", "customer.", "lock.", "room."),
+    "Replies and notes": _of("reply.", "note."),
+    "Levels and notifications": _of("levels.", "target.", "budget.", "group.", "destination.", "notification."),
     "Saved replies": _of("saved_reply."),
     "Saved views": _of("saved_view."),
     "Looking at personal data": ACCESS_ACTIONS,
@@ -79,10 +81,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
-# Shown by a review without filters: what happened in conversations, and who looked.
-DEFAULT_ACTIONS: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *ACCESS_ACTIONS)
-
-
+# Shown by a review without filters: what happened in conversations, who looked, and what privileged people changed.
+# Each type costs a Query, and all of them more than a page may: the others are to be chosen.
+DEFAULT_ACTIONS: tuple[str, ...] = tuple(
+    action
+    for group in ("Middleware", "Hand-off", "Looking at personal data", "Accounts", "Tenants")
+    for action in GROUPS[group]
+)
 # Types outside all groups can be named one by one; each costs a Query.
 MOST_NAMED = 10
 _WELL_FORMED = re.compile(r"[a-z][a-z0-9_.:-]{0,79}", re.IGNORECASE | re.ASCII)

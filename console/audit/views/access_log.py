@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -16,45 +16,48 @@ from console.audit.access_log.reading import (
     access_log_of_recipient,
     check_conversation,
     conversations_of,
+    is_unknown,
     is_url_safe_username,
     person_url,
 )
-from console.audit.review.forms import CONVERSATION, About
+from console.audit.access_log.recent import recent_looks
+from console.audit.access_log.standing_out import DAYS, LEAST, TIMES
+from console.audit.review.forms import ACTOR_INPUT, CONVERSATION, ID_HELP, About, clean_person
 from console.audit.review.plan import ACCESS_ACTIONS
-from console.audit.scoping import conversation_url
+from console.audit.scoping import conversation_url, trail_shown_as
 from console.errors import NotFound
-from console.forms import PLAIN_TEXT, KeyField, LookupForm, lookup_forms, lookups_by_name
-from console.lookup_page import answer_lookup
+from console.forms import PLAIN_TEXT, FilterForm, KeyField, LookupForm, lookup_forms, lookups_by_name
+from console.lookups.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal, unseal
 from console.staff.accounts import normal_username
 
 
-class PersonLooks(LookupForm):
-    """The form for a member of staff."""
+class LooksFilter(FilterForm):
+    """GET filter of the newest looks: one member of staff. An invalid one is reported and ignored."""
 
-    look = "person"
-    of_person = ()
-    username = forms.CharField(
-        max_length=200,
-        widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
-        error_messages={"required": "Enter a username."},
+    person = forms.CharField(
+        required=False, max_length=200, label="Person", widget=forms.TextInput(attrs={**PLAIN_TEXT, **ACTOR_INPUT})
     )
 
-    def clean_username(self) -> str:
-        """Return the username as stored."""
-        username = normal_username(self.cleaned_data["username"])
-        if not is_url_safe_username(username):
-            raise forms.ValidationError("Enter a username, not a number or an address.")
-        return username
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        self.is_valid()
+
+    def clean_person(self) -> str:
+        """Return the username of the person with that name or username."""
+        found = clean_person(self.cleaned_data["person"])
+        return normal_username(found) or found
 
 
 class ConversationLooks(LookupForm):
     """The form for a conversation."""
 
     look = "conversation"
-    conversation_id = KeyField(label="Conversation id", error_messages={"required": "Enter a conversation id."})
+    conversation_id = KeyField(
+        label="Conversation id", help_text=ID_HELP, error_messages={"required": "Enter a conversation id."}
+    )
 
 
 class RecipientLooks(LookupForm):
@@ -70,38 +73,52 @@ class RecipientLooks(LookupForm):
     )
 
 
-LOOKUPS: dict[str, type[LookupForm]] = lookups_by_name(PersonLooks, ConversationLooks, RecipientLooks)
+LOOKUPS: dict[str, type[LookupForm]] = lookups_by_name(ConversationLooks, RecipientLooks)
 
 
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def access_log(request: StaffRequest) -> HttpResponse:
-    """Show the look-ups; POST `look` redirects to the page of one."""
+    """Show the newest looks and the look-ups. POST `look` redirects to the page of one.
+
+    GET filter: person, a name or username.
+    """
     return answer_lookup(request, LOOKUPS, partial(_found, request.staff), partial(_lookups, request))
 
 
 def _found(staff: Staff, form: LookupForm) -> str:
-    if isinstance(form, PersonLooks):
-        return person_url(form.cleaned_data["username"])
     if isinstance(form, RecipientLooks):
         typed = form.cleaned_data["recipient"]
         conversations_of(typed, staff)
         return reverse("access-log-recipient", args=[seal("recipient", typed)])
-    conversation_id = form.cleaned_data["conversation_id"]
+    conversation_id = trail_shown_as(form.cleaned_data["conversation_id"], staff)
     check_conversation(conversation_id, staff)
+    if is_unknown(conversation_id, staff):
+        raise NotFound
     return reverse("access-log-conversation", args=[seal("trail", conversation_id)])
 
 
 def _lookups(
     request: StaffRequest, bound: LookupForm | None, *, nothing: NotFound | None = None, status: int = 200
 ) -> HttpResponse:
-    shown = lookup_forms(LOOKUPS, request.staff, bound)
+    staff = request.staff
+    shown = lookup_forms(LOOKUPS, staff, bound)
+    form = LooksFilter(request.GET)
+    person, here = form.chosen("person"), reverse("access-log")
     context = {
-        "person_form": shown["person"],
+        "form": form,
+        "person": person,
+        # The answer to a look-up shows its form alone.
+        "looks": None if staff.scope.is_empty or request.method == "POST" else recent_looks(staff, person),
+        "clear_url": here if person or form.errors else "",
+        "all_url": _entries_url(**({"actor": person} if person else {})),
+        "person_url": person_url(person) if person else "",
+        "days": DAYS,
+        "least": LEAST,
+        "times": TIMES,
         "conversation_form": shown["conversation"],
         "recipient_form": shown["recipient"],
-        "own_url": person_url(request.staff.username),
-        "nothing": nothing is not None,
+        "nothing": bound.look if bound is not None and nothing else "",
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log"}],
     }
     return render(request, "audit/access_log.html", context, status=status)
@@ -129,15 +146,19 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     """Show the people who looked at one conversation."""
     (conversation_id,) = unseal("trail", ref, 1)
     title = redact(conversation_id)
+    found = access_log_of_conversation(conversation_id, request.staff)
     context = {
-        "access_log": access_log_of_conversation(conversation_id, request.staff),
+        "access_log": found,
         "title": title,
         "by_person": False,
-        "entries_url": _entries_url(about=About(CONVERSATION, conversation_id).sealed),
-        "trail_url": reverse("trail", args=[ref]),
-        "conversation_url": conversation_url(conversation_id, request.staff),
         "crumbs": [*_crumbs(), {"label": title}],
     }
+    if not found.is_unknown:
+        context |= {
+            "entries_url": _entries_url(about=About(CONVERSATION, conversation_id).sealed),
+            "trail_url": reverse("trail", args=[ref]),
+            "conversation_url": conversation_url(conversation_id, request.staff),
+        }
     return render(request, "audit/access_log_list.html", context)
 
 

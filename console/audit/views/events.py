@@ -12,11 +12,11 @@ from console.access import StaffRequest, requires
 from console.audit.events.keys import FORMATS
 from console.audit.events.queries import NO_INDEX, check_conversation, check_key, events_of, has_index, read_event
 from console.audit.events.records import UnrecordedKey
-from console.audit.review.forms import KEY, About
-from console.audit.scoping import conversation_url, review_url
+from console.audit.review.forms import ID_HELP, KEY, About
+from console.audit.scoping import conversation_url, review_url, trail_shown_as
 from console.errors import NotFound
 from console.forms import KeyField, LookupForm, lookup_forms, lookups_by_name
-from console.lookup_page import answer_lookup
+from console.lookups.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 
@@ -34,7 +34,7 @@ class ConversationLookup(LookupForm):
     """The form for a conversation id."""
 
     look = "conversation"
-    conversation_id = KeyField(label="Conversation id", help_text="As the middleware stores it")
+    conversation_id = KeyField(label="Conversation id", help_text=ID_HELP)
 
 
 LOOKUPS: dict[str, type[LookupForm]] = lookups_by_name(EventLookup, ConversationLookup)
@@ -53,7 +53,7 @@ def _found(staff: Staff, form: LookupForm) -> str:
         key = form.cleaned_data["event_id"]
         check_key(key, staff)
         return reverse("event", args=[seal("event", key)])
-    conversation_id = form.cleaned_data["conversation_id"]
+    conversation_id = trail_shown_as(form.cleaned_data["conversation_id"], staff)
     check_conversation(conversation_id, staff)
     return reverse("events-of-conversation", args=[seal("trail", conversation_id)])
 

@@ -1,6 +1,8 @@
 """`/audit/`: the review across conversations, and `/audit/find/`, which seals what a URL must not contain."""
 
+from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,12 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
+from console.audit.review.forms import CONVERSATION, About, AboutForm, ReviewForm, about_of, query_of, review_of
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.review.reading import gather
+from console.audit.scoping import trail_shown_as
 from console.audit.views.trails import overview
+from console.errors import Invalid
+from console.lookups.personal_searches import has_reason, needs_reason, record_search
 from console.permissions import Permission, Staff, id_of
-from console.personal_searches import has_reason, needs_reason, record_search
 from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
@@ -63,15 +67,28 @@ def find(request: StaffRequest) -> HttpResponse:
     form, _, query = review_of(request.GET, staff)
     typed = AboutForm(request.POST if request.method == "POST" else None, staff)
     if typed.is_bound and typed.is_valid():
-        about = typed.about()
-        if not needs_reason(about.value, staff):
-            return redirect(_url(query_of(form, about)))
-        if has_reason(typed):
-            reading = partial(gather, form.review(about), staff, COUNTED, 1)
-            record_search(about.value, typed, staff, reading, lambda found: len(found.entries))
-            return redirect(_url(query_of(form, about)))
+        value = typed.cleaned_data["value"]
+        try:
+            if not needs_reason(value, staff):
+                return redirect(_url(query_of(form, _meant(typed.about(), staff))))
+            if has_reason(typed, staff):
+                about, _ = record_search(value, typed, staff, partial(_find, form, typed), itemgetter(1))
+                return redirect(_url(query_of(form, about)))
+        except Invalid as error:
+            typed.add_error("value", str(error))
     context = {"about_form": typed, "find_url": _find_url(query), "back_url": _url(query), **_trails(request.staff)}
     return render(request, "audit/find.html", context)
+
+
+def _meant(about: About, staff: Staff) -> About:
+    """Return what a typed text means: a conversation's id may be typed as pages show it."""
+    return replace(about, value=trail_shown_as(about.value, staff)) if about.what == CONVERSATION else about
+
+
+def _find(form: ReviewForm, typed: AboutForm) -> tuple[About, int]:
+    """Return what a valid form names, and how many entries a search for it finds, up to `COUNTED`."""
+    about = _meant(typed.about(), form.staff)
+    return about, len(gather(form.review(about), form.staff, COUNTED, 1).entries)
 
 
 def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:

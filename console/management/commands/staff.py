@@ -38,7 +38,12 @@ class Command(ConsoleCommand):
         create.add_argument("--time-zone", default="UTC", metavar="ZONE", help="such as Europe/London (default: UTC)")
         _password_option(create)
         _action(actions, "list", self._list, "show all accounts", username=False)
-        _action(actions, "disable", self._disable, "disable an account; its sessions end and what it holds is released")
+        _action(
+            actions,
+            "disable",
+            self._disable,
+            "disable an account; its sessions end and what it holds returns to the queue",
+        )
         _action(actions, "enable", self._enable, "let a disabled account sign in again")
         _password_option(_action(actions, "reset", self._reset, "set a new password; all sessions end"))
         role = _action(actions, "role", self._role, "change the role; all sessions end")

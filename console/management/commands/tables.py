@@ -11,10 +11,11 @@ from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from console.errors import ConsoleError, NotConfigured
-from console.schema.check import Difference, TableReport, inspect
-from console.schema.cloudformation import template
-from console.schema.create import Creation, create, missing
-from console.schema.policies import POLICIES, document
+from console.key_record import record_key
+from console.provisioning.check import Difference, TableReport, inspect
+from console.provisioning.cloudformation import template
+from console.provisioning.create import Creation, create, missing
+from console.provisioning.policies import POLICIES, document
 from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
 
@@ -22,30 +23,36 @@ from console.startup import ConsoleCommand
 class Command(ConsoleCommand):
     """Compares and creates. Never deletes, and never changes an existing table of another service."""
 
-    help = (
-        "check: compare the tables with what the console needs; exits with 1 if something required is missing, or "
-        "prints a CloudFormation template of the changes. create: create the console's own tables and what they lack, "
-        "and other tables that you name with --only. policy: print the IAM policy of a process."
-    )
+    help = "Check this environment's tables, create the console's own, or print the IAM policy of a process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command line."""
-        parser.add_argument("action", choices=("check", "create", "policy"))
-        parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="these tables only, such as AUDIT")
-        parser.add_argument("--cloudformation", action="store_true", help="check: print a template of the changes")
-        parser.add_argument("--json", action="store_true", help="print the reports as JSON")
-        parser.add_argument(
-            "--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: the process it is for"
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        check = actions.add_parser(
+            "check",
+            help="compare the tables with what the console needs; exits with 1 if something required is missing",
         )
-        parser.add_argument("--account", default="*", metavar="ID", help="policy: the AWS account of the tables")
+        check.add_argument("--cloudformation", action="store_true", help="print a template of the changes")
+        create = actions.add_parser(
+            "create", help="create the console's own tables and what they lack; may be run again"
+        )
+        for action, words in ((check, ""), (create, ", which may be other services'")):
+            only = f"these tables only, such as AUDIT{words}"
+            action.add_argument("--only", nargs="+", metavar="KEY", default=[], help=only)
+            action.add_argument("--json", action="store_true", help="print the reports as JSON")
+        policy = actions.add_parser("policy", help="print the IAM policy of a process")
+        policy.add_argument(
+            "--for", dest="process", choices=tuple(POLICIES), default="web", help="the process (default: %(default)s)"
+        )
+        policy.add_argument("--account", default="*", metavar="ID", help="the tables' AWS account (default: any)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action. Fails if something required is missing (check) or could not be created (create)."""
-        keys = tuple(key.upper() for key in options["only"])
+        keys = tuple(key.upper() for key in options.get("only", ()))
         if unknown := sorted(set(keys) - set(TABLES)):
             raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known tables: {', '.join(TABLES)}.")
-        if options["cloudformation"] and (options["action"] != "check" or options["json"]):
-            raise CommandError("Use --cloudformation with check, and without --json.")
+        if options.get("cloudformation") and options["json"]:
+            raise CommandError("Use --cloudformation without --json.")
         # To standard error, so that standard output is one document.
         self.stderr.write(f"Environment {settings.CONSOLE_ENV}, region {settings.AWS_REGION}, endpoint {_endpoint()}.")
         if options["action"] == "policy":
@@ -70,7 +77,10 @@ class Command(ConsoleCommand):
 
     def _create(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
         failed = self._create_each(missing(inspect(keys), keys))
-        self._show(inspect(keys), options)
+        reports = inspect(keys)
+        if any(report.key == "CONSOLE" and report.state != "absent" for report in reports):
+            record_key()
+        self._show(reports, options)
         if failed:
             raise CommandError(f"{len(failed)} could not be created: {'; '.join(failed)}")
 
@@ -98,17 +108,24 @@ class Command(ConsoleCommand):
             self.stdout.write(f"{report.key}  {report.name}  {report.state}")
             for difference in report.differences:
                 self.stdout.write(f"  {_line(report, difference)}")
-        counts = Counter(each.sign for report in reports for each in report.differences)
-        self.stdout.write(f"{counts['+']} to create, {counts['~']} to change, {counts['!']} to change by hand.")
+        for owner, ours in (("The console's own tables", True), ("Other services' tables", False)):
+            counts = Counter(each.sign for report in reports if report.ours is ours for each in report.differences)
+            if any(report.ours is ours for report in reports):
+                self.stdout.write(
+                    f"{owner}: {counts['+']} to create, {counts['~']} to change, {counts['!']} to change by hand."
+                )
         if any(each.applicable for report in reports if report.ours for each in report.differences):
             self.stdout.write("Create what the console's own tables lack: manage.py tables create")
         others = [
             report for report in reports if not report.ours and any(each.applicable for each in report.differences)
         ]
         if absent := [report.key for report in others if report.state == "absent"]:
+            needed = [report.key for report in others if report.key in absent and report.broken]
+            need = f"The console needs {', '.join(needed)} of these. " if needed else ""
             self.stdout.write(
-                f"Other services create {', '.join(absent)}. Print a template of those that you name: "
-                "manage.py tables check --cloudformation --only KEY …"
+                f"Other services create {', '.join(absent)}. {need}Print a template of those that you name: "
+                f"manage.py tables check --cloudformation --only KEY … Where no other service does, create those that "
+                f"you need: manage.py tables create --only {' '.join(absent)}"
             )
         if changed := [report.key for report in others if report.state != "absent"]:
             self.stdout.write(

@@ -13,9 +13,9 @@ from pynamodb.transactions import TransactWrite
 
 from console import clock
 from console.errors import Conflict, Invalid, NotFound
-from console.permissions import ALL, Role, Scope, id_of
+from console.permissions import ALL, OPENID_CONNECT, Role, Scope, id_of
 from console.staff import accounts, second_factor, services, sessions
-from console.staff.models import OPENID_CONNECT, StaffAccount
+from console.staff.models import StaffAccount
 from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
@@ -88,6 +88,14 @@ def _admit(subject: str, claims: Mapping[str, Any], configuration: Configuration
             if not account.disabled:
                 _sign_out_everywhere(account, refusal)
         raise
+
+
+def find_linked(subject: str) -> StaffAccount | None:
+    """Return the account linked to the person, or None if there is none, or it is no longer theirs."""
+    try:
+        return _linked(subject)
+    except NotAdmitted:
+        return None
 
 
 def _linked(subject: str) -> StaffAccount | None:

@@ -64,7 +64,7 @@ def has_second_factor(claims: Mapping[str, Any], configuration: Configuration) -
     """Return whether the claims show a second factor; True if the settings name no values to check for."""
     methods, context = claims.get("amr"), claims.get("acr")
     known = configuration.second_factor_amr, configuration.second_factor_acr
-    if not any(known):
+    if not configuration.states_second_factor:
         return True
     named = {each for each in methods if isinstance(each, str)} if isinstance(methods, list) else set()
     return bool(named & known[0]) or (isinstance(context, str) and context in known[1])

@@ -35,6 +35,11 @@ class Configuration:
     second_factor_acr: frozenset[str] = frozenset()
 
     @property
+    def states_second_factor(self) -> bool:
+        """Whether the settings name values of the ID token that mean a second factor."""
+        return bool(self.second_factor_amr or self.second_factor_acr)
+
+    @property
     def is_on_loopback(self) -> bool:
         """Whether the provider runs on this machine, as in tests: only then may it work without TLS."""
         return urlsplit(self.issuer).hostname in LOOPBACK

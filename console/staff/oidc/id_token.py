@@ -34,7 +34,7 @@ def verified_claims(
 ) -> dict[str, Any]:
     """Return the claims of a token that this provider signed for this console and attempt. Raises `ProviderFailed`."""
     try:
-        token = _decoded(id_token, provider, configuration)
+        token = decoded(id_token, provider, configuration)
         claims = CodeIDToken(
             token.claims,
             token.header,
@@ -48,7 +48,7 @@ def verified_claims(
             {"nonce": nonce, "client_id": configuration.client_id, "access_token": access_token},
         )
         claims.validate(now=clock.to_epoch(clock.now()), leeway=LEEWAY_SECONDS)
-        _check_subject(claims.get("sub"))
+        check_subject(claims.get("sub"))
     except (JoseError, *JUNK) as error:
         # The libraries' messages may quote the token, so log only the exception's type.
         logger.warning("An ID token was refused: %s", type(error).__name__)
@@ -56,8 +56,8 @@ def verified_claims(
     return dict(claims)
 
 
-def _decoded(id_token: str, provider: OidcProvider, configuration: Configuration) -> jwt.Token:
-    """Return the token if its signature is valid; the keys are fetched again if the cached ones do not fit."""
+def decoded(id_token: str, provider: OidcProvider, configuration: Configuration) -> jwt.Token:
+    """Return a token whose signature is valid; the provider's keys are fetched again if the cached ones do not fit."""
     try:
         return _decode(id_token, provider, identity_provider.keys(provider, configuration))
     except (InvalidKeyIdError, BadSignatureError):
@@ -84,7 +84,8 @@ def _key_set(keys: list[dict[str, Any]]) -> KeySet:
     return KeySet(usable)
 
 
-def _check_subject(subject: Any) -> None:
+def check_subject(subject: Any) -> None:
+    """Raise `ValueError` unless a `sub` is a short text."""
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
         raise ValueError("The subject is not a short text.")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
 
+from console import instrumentation
 from console.refs import as_letters
 from console.staff import authentication, sessions, throttling
 from console.staff.authentication import VISITOR, SignedIn, Visit
@@ -14,7 +15,6 @@ from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.provider import OidcProvider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
-from console.telemetry import instrumentation
 from console.trail.actions import Action, Result
 from console.trail.recording import SYSTEM_TRAIL, TrailEntry, record_where_possible, staff_trail
 
@@ -59,9 +59,10 @@ def finish(answer: ProviderAnswer, cookie: str, visit: Visit, *, redirect_uri: s
         subject = claims.subject(found, using)
         account = admission.admit(subject, found, using)
     except Refusal as refusal:
-        _record(refusal, subject)
+        _record(refusal, subject, visit)
         raise
-    token = authentication.start_session(account, visit, sessions.COMPANY_SIGN_IN)
+    is_stated = using.states_second_factor and claims.has_second_factor(found, using)
+    token = authentication.start_session(account, visit, sessions.COMPANY_SIGN_IN, second_factor_stated=is_stated)
     return SignedIn(account.username, token), attempt.destination
 
 
@@ -91,12 +92,12 @@ def _count(visit: Visit) -> None:
     except TooManyAttempts:
         instrumentation.SIGN_IN_FAILURES.labels(authentication.TOO_MANY_ATTEMPTS).inc()
         result = f"{Result.FAILED}: too many attempts"
-        entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with())
+        entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with(visit))
         authentication.record_once(entry, "company-sign-in")
         raise
 
 
-def _record(refusal: Refusal, subject: str) -> None:
+def _record(refusal: Refusal, subject: str, visit: Visit) -> None:
     """Record a refusal in the account's trail; else in the system's, with a keyed hash of the subject if known.
 
     Without a subject, anybody can cause a refusal: it is recorded once in a quarter of an hour for each reason.
@@ -104,15 +105,15 @@ def _record(refusal: Refusal, subject: str) -> None:
     instrumentation.SIGN_IN_FAILURES.labels(refusal.kind).inc()
     trail = staff_trail(refusal.username) if refusal.username else SYSTEM_TRAIL
     result = f"{Result.FAILED}: {refusal.reason}"
-    entry = TrailEntry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
+    entry = TrailEntry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with(visit))
     if refusal.username:
         record_where_possible(entry)
     elif subject:
         digest = salted_hmac("console.staff.oidc.subject", subject, algorithm="sha256").digest()
-        record_where_possible(replace(entry, payload={**_with(), "subject_hmac": as_letters(digest[:16])}))
+        record_where_possible(replace(entry, payload={**_with(visit), "subject_hmac": as_letters(digest[:16])}))
     else:
         authentication.record_once(entry, f"company-sign-in.{refusal.reason.replace(' ', '-')}")
 
 
-def _with() -> dict[str, str]:
-    return {"with": sessions.COMPANY_SIGN_IN}
+def _with(visit: Visit) -> dict[str, str]:
+    return {"with": sessions.COMPANY_SIGN_IN, **visit.recorded}

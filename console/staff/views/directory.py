@@ -48,6 +48,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "clear_url": reverse("staff") if values or form.errors else "",
         "first_url": reverse("staff", query=values) if request.GET.get("page") else "",
         "next_url": reverse("staff", query=values | {"page": page.next}) if page.next else "",
+        "may_manage": True,
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]
     return render(request, "staff/_directory.html" if is_fragment else "staff/directory.html", context)
@@ -181,7 +182,7 @@ def disable(request: StaffRequest, username: str) -> HttpResponse:
 
     def act(found: Account) -> HttpResponse:
         services.disable(found, actor=Actor.of(request.staff))
-        messages.success(request, "The account is disabled and signed out, and what it held was released.")
+        messages.success(request, "The account is disabled and signed out, and what it held is back in the queue.")
         return redirect("staff-account", username)
 
     return _ask_first(request, username, AccountAction.DISABLE, "staff/disable.html", act)

@@ -1,11 +1,12 @@
 """The company's own sign-in: redirect to the provider, return from it, and sign-out."""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
 
 from console.access import public
 from console.answers import answer
@@ -13,8 +14,8 @@ from console.errors import ConsoleError, NotFound
 from console.staff import oidc, sessions
 from console.staff.cookies import delete_cookie, set_cookie, set_session_cookie
 from console.staff.destinations import safe_destination
-from console.staff.oidc import attempts, sign_in, sign_out
-from console.staff.oidc.refusals import Refusal
+from console.staff.oidc import attempts, logout, sign_in, sign_out
+from console.staff.oidc.refusals import ProviderFailed, Refusal
 from console.staff.throttling import TooManyAttempts
 from console.staff.views.visits import visit_of
 
@@ -65,6 +66,20 @@ def signed_out(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("home"))
     going_on_to = sign_out.destination(request.build_absolute_uri(reverse("sign-in")))
     return render(request, "staff/oidc_signed_out.html", {"going_on_to": going_on_to, "label": oidc.label()})
+
+
+@public
+@csrf_exempt
+@require_POST
+def back_channel_logout(request: HttpRequest) -> HttpResponse:
+    """End the sessions of a person who signed out at the provider, as its signed token says. No cookie is read."""
+    _check_configured()
+    headers = {"Cache-Control": "no-store"}
+    try:
+        logout.end_sessions(request.POST.get("logout_token", ""), visit_of(request).address)
+    except ProviderFailed:
+        return JsonResponse({"error": "invalid_request"}, status=400, headers=headers)
+    return HttpResponse(status=200, headers=headers)
 
 
 def _check_configured() -> None:

@@ -142,19 +142,31 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
 
 
 @signed_in
+@sensitive_post_parameters()
 @post_only_form("account")
 def end_sessions(request: StaffRequest) -> HttpResponse:
-    """End one of the person's sessions, or all but this browser's; ending this browser's signs out."""
-    reference = request.POST.get("session", "")
+    """End one of the person's sessions, or all but this browser's, with the password; ending this browser's signs out.
+
+    Without `current_password`, the answer is the page that asks for it.
+    """
+    staff, reference, current = request.staff, request.POST.get("session", ""), ""
+    form = CurrentPasswordForm(request.POST if "current_password" in request.POST else None)
+    context: dict[str, Any] = {"session": reference, "all_sessions": session_list.ALL}
     try:
+        if own.needs_password_to_end(staff, reference):
+            if not form.is_bound:
+                return _page(request, "sessions_end", form, **context)
+            current = _valid(form)["current_password"]
         if reference == session_list.ALL:
-            token = own.end_other_sessions(request.staff)
+            token = own.end_other_sessions(staff, current, visit=_visit(request))
             messages.success(request, "You are signed out in every other browser.")
             return _go_on(request, token, lambda: redirect("account"))
-        ended = own.end_session(request.staff, reference)
+        ended = own.end_session(staff, reference, current, visit=_visit(request))
     except own.NotApplicable as not_applicable:
         messages.info(request, str(not_applicable))
         return redirect("account")
+    except REFUSALS as error:
+        return _page(request, "sessions_end", form, error, **context)
     if ended.browser:
         messages.success(request, f"The session in {ended.browser} has ended.")
         return redirect("account")

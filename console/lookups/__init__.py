@@ -1,0 +1,1 @@
+"""The pages on which people are looked up, and the record of who looked."""

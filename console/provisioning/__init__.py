@@ -1,0 +1,1 @@
+"""Tables as they should be, as they are, and what creates them or allows their use."""

@@ -21,8 +21,8 @@ from console.permissions import ALL, Permission, Staff
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
 from console.store.models import SORT_KEY_BYTES, StoreModel, TableMeta, fits, plain, plain_item
+from conversations.converting import is_gone, text_of
 from conversations.models import CompanyProjectIndex, Conversation
-from conversations.reading import is_gone, text_of
 
 PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
@@ -32,7 +32,9 @@ REGISTRY_READS = 4
 CACHED_SECONDS = 30
 # Minimum time between an indexer's notes of a company: a write per message would cost more than the queue itself.
 NOTED_SECONDS = 60
-_REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
+# The key of the registry's revision.
+REVISION = {"pk": "COMPANIES_REVISION", "sk": "REVISION"}
+_REVISION = {name: {"S": value} for name, value in REVISION.items()}
 # Projects are rarely renamed.
 NAMES_CACHED_SECONDS = 300
 
@@ -83,16 +85,16 @@ class Projects:
     more: bool
 
 
-def companies_for(staff: Staff) -> tuple[Company, ...]:
+def companies_for(staff: Staff, revision: str = "") -> tuple[Company, ...]:
     """List the companies in a person's scope by name; without a registry, those that the scope names.
 
     Each worker reads the registry at most every `CACHED_SECONDS`. People with scope "all" see a new company
-    immediately, because one GetItem checks the registry's revision.
+    immediately, because one GetItem checks the registry's revision, unless the caller has just read it.
     """
     if staff.scope.is_empty:
         return ()
     names = {company_id: company_id for company_id in staff.scope.company_ids}
-    for company_id, name in _registered(_revision() if staff.scope.everything else ""):
+    for company_id, name in _registered((revision or _revision()) if staff.scope.everything else ""):
         if staff.scope.covers_company(company_id):
             names[company_id] = name or company_id
     companies = (Company(company_id, name) for company_id, name in names.items())
@@ -126,9 +128,9 @@ def exists(company_id: str) -> bool:
     return find(company_id) is not None
 
 
-def names_for(staff: Staff) -> dict[str, str]:
+def names_for(staff: Staff, revision: str = "") -> dict[str, str]:
     """Return the names by id of the companies in a person's scope, sorted by name. Reads as `companies_for` does."""
-    return {company.company_id: company.name for company in companies_for(staff)}
+    return {company.company_id: company.name for company in companies_for(staff, revision)}
 
 
 def _revision() -> str:

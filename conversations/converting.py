@@ -117,6 +117,11 @@ def names_of(item: Conversation) -> tuple[str, ...]:
     return tuple(value for value in known if isinstance(value, str) and _is_name(value.strip()))
 
 
+def redact_about(item: Conversation, text: str) -> str:
+    """Return a text about a conversation redacted, without its recipient's names."""
+    return without_names(redact(text), names_of(item))
+
+
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:
     """Return the customer in one line: masked, or the hint and first name for people who read transcripts."""
     shown, name = identifier_for(item.primary_channel, staff), first_name_of(item, staff)
@@ -175,10 +180,26 @@ def hand_off_of(item: Conversation) -> HandOff:
         wait_at_least=at_least,
         taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),
         note=item.hand_off_note or "",
+        note_by=item.hand_off_note_by or "",
+        note_at=clock.parse_instant(item.plain("hand_off_note_at")),
         action_id=item.hand_off_action_id or "",
         urgent="" if item.hand_off_urgent == NOT_URGENT else item.hand_off_urgent or "",
         group=item.hand_off_group or "",
     )
+
+
+def state_shown(hand_off: HandOff, staff: Staff) -> tuple[str, str, str]:
+    """Return who has a conversation, for this person: words, tone and icon."""
+    whose = "you" if hand_off.agent == staff.username else hand_off.agent_shown
+    match hand_off.state:
+        case HandOffState.WAITING:
+            return "waiting for a human", "human", "clock"
+        case HandOffState.HELD:
+            return f"with {whose}", "human", "person"
+        case HandOffState.OVERRIDDEN:
+            return f"overridden ({whose})", "bad", "warning"
+        case _:
+            return "AI", "ai", "robot"
 
 
 def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:
@@ -201,6 +222,7 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
         hand_off=hand_off_of(item),
         short_id=short_id(item.conversation_id),
         drift=drift + _missing(item),
+        attention=item.hand_off_attention or "",
     )
 
 
@@ -248,10 +270,18 @@ def known_list_context(token: str) -> str:
     return token if open_list_context(token) is not None else ""
 
 
-def conversation_url(reference: str, list_context: str = "") -> str:
-    """Return the URL of a conversation. `list_context` (sealed, unchecked) is the list that the person came from."""
+# The parameter of a conversation's page that shows the customer's other ones with the same number.
+OTHERS = "others"
+
+
+def conversation_url(reference: str, list_context: str = "", *, others: bool = False) -> str:
+    """Return the URL of a conversation. `list_context` (sealed, unchecked) is the list that the person came from.
+
+    `others`: with the customer's other conversations, for who has just taken this one.
+    """
     known = known_list_context(list_context)
-    return reverse("conversation", args=[reference]) + (f"?in={known}" if known else "")
+    query = ({"in": known} if known else {}) | ({OTHERS: "1"} if others else {})
+    return reverse("conversation", args=[reference], query=query)
 
 
 def url_by_id(conversation_id: str) -> str:
@@ -301,3 +331,9 @@ def url_of(name: str, *parts: str, query: dict[str, str] | None = None) -> str:
         if not any(part in ("", ".", "..") for part in parts):
             return reverse(name, args=parts, query=query)
     return reverse("conversations", query=query)
+
+
+def appended_ids(item: Conversation) -> frozenset[str]:
+    """Return the ids of the entries that the console itself appended to the item's messages."""
+    appended = item.plain("hand_off_message_ids")
+    return frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()

@@ -3,10 +3,13 @@
 Other services write these items: read tolerantly, and write only named hand-off attributes, never whole items.
 """
 
+from collections.abc import Iterable, Sequence
+
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
 
 from console.schema.tables import CONVERSATION_SUMMARY, TABLES
+from console.store.connection import batch_get
 from console.store.models import ForeignModel, PlainListAttribute, PlainMapAttribute, TableMeta
 
 
@@ -69,6 +72,20 @@ class CompanyUpdatedIndex(GlobalSecondaryIndex["Conversation"]):
 
     class Meta:
         index_name = "company-id-updated-at-index"
+        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].indexes[index_name].include))
+
+    company_id = UnicodeAttribute(hash_key=True)
+    updated_at = UnicodeAttribute(range_key=True)
+
+
+class ProjectUpdatedIndex(GlobalSecondaryIndex["Conversation"]):
+    """Ours: a project's conversations, latest activity first. `project_id` is part of its partition key too.
+
+    PynamoDB cannot declare a second partition attribute: `console.store.models.query` adds it to each Query.
+    """
+
+    class Meta:
+        index_name = "company-id-project-id-updated-at-index"
         projection = IncludeProjection(list(TABLES["CONVERSATIONS"].indexes[index_name].include))
 
     company_id = UnicodeAttribute(hash_key=True)
@@ -196,18 +213,30 @@ class Conversation(ForeignModel):
     hand_off_agent = UnicodeAttribute(null=True)
     hand_off_taken_at = UnicodeAttribute(null=True)
     hand_off_note = UnicodeAttribute(null=True)
+    hand_off_note_by = UnicodeAttribute(null=True)
+    hand_off_note_at = UnicodeAttribute(null=True)
     hand_off_wanted = BooleanAttribute(null=True)
     # The value of `auto_queue_reply_message` before the console set it, of any type; empty if it was absent.
     hand_off_routing_before = PlainListAttribute(null=True)
+    # When the console last wrote `auto_queue_reply_message`.
+    hand_off_routed_at = UnicodeAttribute(null=True)
     # Whether messages are stored apart because the item has no room for them.
     hand_off_messages_apart = BooleanAttribute(null=True)
     # Ids of the messages that the console appended to `messages`.
     hand_off_message_ids = UnicodeSetAttribute(null=True)
+    # How many of the oldest messages were moved to MESSAGES, because the item was full.
+    hand_off_older = NumberAttribute(null=True)
+    # Until when no answer is needed; `hand_off_answered_at` before a person said so (a list, empty if it was absent).
+    hand_off_no_answer_at = UnicodeAttribute(null=True)
+    hand_off_answered_before = PlainListAttribute(null=True)
+    # Since when a message that could not be placed may belong here.
+    hand_off_to_place_at = UnicodeAttribute(null=True)
     hand_off_action_id = UnicodeAttribute(null=True)
     # Why it needs attention while the AI has it; from when on causes count; since when the AI is to answer.
     hand_off_attention = UnicodeAttribute(null=True)
     hand_off_left_at = UnicodeAttribute(null=True)
     hand_off_to_ai_at = UnicodeAttribute(null=True)
+    hand_off_owed_at = UnicodeAttribute(null=True)
     # Why it is urgent; the group it waits for; when a person answered, and since when the customer waits again.
     hand_off_urgent = UnicodeAttribute(null=True)
     hand_off_group = UnicodeAttribute(null=True)
@@ -223,6 +252,7 @@ class Conversation(ForeignModel):
     email_reply_index = EmailReplyIndex()
     conversation_id_index = ConversationIdIndex()
     company_updated_index = CompanyUpdatedIndex()
+    project_updated_index = ProjectUpdatedIndex()
     hand_off_queue_index = HandOffQueueIndex()
     created_at_index = CreatedAtIndex()
     task_complete_index = TaskCompleteIndex()
@@ -232,3 +262,15 @@ class Conversation(ForeignModel):
 
 # The attributes of a list row: the key, and those that our indexes project.
 SUMMARY_ATTRIBUTES = ("primary_channel", "conversation_id", *CONVERSATION_SUMMARY)
+
+
+def read_conversations(
+    keys: Iterable[tuple[str, str]], attributes: Sequence[str] = (), *, consistent: bool = False
+) -> list[Conversation]:
+    """Return conversations by their keys (primary_channel, conversation_id), without those that do not exist.
+
+    No `attributes`: all of them. One BatchGetItem per 100 keys; raises the store's errors.
+    """
+    wanted = [{"primary_channel": channel, "conversation_id": conversation_id} for channel, conversation_id in keys]
+    found = batch_get("CONVERSATIONS", wanted, attributes, consistent=consistent)
+    return [Conversation.from_raw_data(raw) for raw in found]

@@ -19,7 +19,7 @@ from console.store.connection import call
 from console.store.models import items_of
 from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, name_or_id
-from conversations.reading import conversation_url
+from conversations.converting import conversation_url
 
 KEPT = timedelta(days=3)
 MOST_SHOWN = 20

@@ -58,6 +58,8 @@ class HandOff:
     wait_at_least: bool = False
     taken_at: datetime | None = None
     note: str = ""
+    note_by: str = ""
+    note_at: datetime | None = None
     action_id: str = ""
     urgent: str = ""
     group: str = ""
@@ -92,6 +94,8 @@ class ConversationSummary:
     hand_off: HandOff
     short_id: str
     drift: tuple[str, ...] = ()
+    # Why it needs attention, as stored, if the AI has it.
+    attention: str = ""
 
 
 class Speaker(StrEnum):
@@ -108,14 +112,15 @@ class Speaker(StrEnum):
 class Block:
     """A part of a message. `kind`: text, code, image, tool_use, tool_result, function_call, data (unknown: a tree).
 
-    `text` is already redacted for readers who must not see it raw; `data` is a tree, or the `Picture` of an image that
-    can be loaded.
+    `text` is already redacted for readers who must not see it raw; `quoted` is what an email quotes below it. `data` is
+    a tree, or the `Picture` of an image that can be loaded.
     """
 
     kind: str
     text: str = ""
     label: str = ""
     data: Any = None
+    quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +177,8 @@ class Extra:
 class ReplyStatus:
     """The delivery status of a person's reply. `at` is since when; `error` says why it failed.
 
-    Only `author`, who wrote it, may use the tokens: `undo` takes it back within `undo_seconds`, `again` sends its text
-    as another reply.
+    `is_undelivered`: the customer may not have got it. Only `author`, who wrote it, may use the tokens: `undo` takes it
+    back within `undo_seconds`, `again` sends its text as another reply.
     """
 
     state: str
@@ -182,6 +187,7 @@ class ReplyStatus:
     at: datetime | None
     error: str
     author: str
+    is_undelivered: bool = False
     undo_seconds: int = 0
     undo: str = ""
     again: str = ""
@@ -201,13 +207,23 @@ class Message:
     at: datetime | None
     blocks: tuple[Block, ...]
     is_initial_prompt: bool = False
+    # Whether it only repeats, for the AI, what the transcript already has.
+    is_repetition: bool = False
     # "" | "held": the AI wrote while a human held it | "waiting": while the customer waited for one
     during_hand_off: str = ""
+    # Who had taken it over by then: "you" or a colleague, "" if that is unknown.
+    taken_by: str = ""
     tokens: dict[str, int] = field(default_factory=dict)
     processing_ms: int | None = None
     drift: tuple[str, ...] = ()
+    # What a reader should know of it, such as that it is an edit.
+    notes: tuple[str, ...] = ()
     extra: Extra | None = None
     reply: ReplyStatus | None = None
+    # The reference of the customer's other conversation in which it was said.
+    said_in: str = ""
+    # How many of its characters a page with other messages leaves out.
+    left_out: int = 0
     is_message = True
 
     @property
@@ -298,13 +314,15 @@ _TONES = {Family.FAILED: "bad", Family.STUCK: "bad", Family.RETRYING: "human", F
 
 # The status that services write before they retry.
 RETRY = "retry"
+# The status with which the service that answers for the AI keeps others away.
+LOCKED = "processing_reply"
 # A status belongs to a family if it is listed or begins with the prefix: services write `failed_…`.
 _PROCESSING = "processing"
 PREFIXES = {Family.FAILED: "failed_", Family.WAITING_FOR_AI: f"{_PROCESSING}_"}
 STATUSES: dict[Family, tuple[str, ...]] = {
     Family.FAILED: ("failed", "error"),
     Family.RETRYING: (RETRY, "retrying"),
-    Family.WAITING_FOR_AI: (_PROCESSING, "processing_reply", "received", "queued"),
+    Family.WAITING_FOR_AI: (_PROCESSING, LOCKED, "received", "queued"),
     Family.WAITING_FOR_CUSTOMER: ("initial_message_sent", "awaiting_reply", "reply_sent"),
     Family.DONE: ("completed", "complete", "done", "closed"),
 }
@@ -342,9 +360,14 @@ def is_processing(status: Any) -> bool:
 
 
 def current_family(
-    status: Any, updated_at: datetime | None, now: datetime, stuck_after: timedelta = STUCK_AFTER
+    status: Any, updated_at: datetime | None, now: datetime, stuck_after: timedelta = STUCK_AFTER, attention: str = ""
 ) -> Family | None:
-    """Return the family at a time; processing counts as stuck after `stuck_after`."""
+    """Return the family at a time; processing counts as stuck after `stuck_after`.
+
+    `updated_at` does not tell since when the platform has locked a conversation; it is stuck once its `attention` is.
+    """
+    if isinstance(status, str) and status.strip().lower() == LOCKED:
+        return Family.STUCK if attention == Family.STUCK else Family.WAITING_FOR_AI
     if is_processing(status):
         is_stuck = updated_at is not None and now - updated_at >= stuck_after
         return Family.STUCK if is_stuck else Family.WAITING_FOR_AI

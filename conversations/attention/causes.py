@@ -12,12 +12,15 @@ from console import clock
 from console.store.models import plain
 from conversations.attention.hours import add_business_time
 from conversations.attention.levels import ServiceLevels
+from conversations.handoff.locked import LOCKED_SINCE, is_locked
 from conversations.handoff.stored import (
     AGENT,
     ANSWERED_AT,
     ATTENTION,
     HEARD_AT,
     LEFT_AT,
+    NO_ANSWER_AT,
+    OWED_AT,
     REPLY_FAILED_AT,
     REQUESTED_AT,
     STATUS,
@@ -31,7 +34,7 @@ from conversations.handoff.stored import (
     is_urgent,
     text_in,
 )
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
 from conversations.records import Family, can_get_stuck, family_of
 
 
@@ -79,7 +82,7 @@ def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
     if has_people(stored) or is_over(stored, now):
         return Judgement()
     known = ATTENTION in stored
-    due = [each for each in _dues(stored, levels) if known or now - each[1] <= OLDEST]
+    due = [each for each in _dues(stored, levels) if known or now - each[2] <= OLDEST]
     found = next(((cause, since) for cause, since, at in due if at <= now), None)
     again_at = min((at for _, _, at in due if at > now), default=None)
     return Judgement(found[0], found[1], again_at) if found else Judgement(again_at=again_at)
@@ -90,14 +93,16 @@ def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, dat
     status, changed = text_in(stored, STATUS), _changed_at(stored)
     left, to_ai = instant_in(stored, LEFT_AT), instant_in(stored, TO_AI_AT)
     found: list[tuple[Cause, datetime, datetime]] = []
-    if changed is not None and (left is None or changed > left):
-        if family_of(status) is Family.FAILED:
-            # A failure from before it was returned to the AI is no news: the AI has not tried since.
-            if to_ai is None or changed > to_ai:
-                found.append((Cause.FAILED, changed, changed))
-        elif can_get_stuck(status):
-            found.append((Cause.STUCK, changed, changed + levels.stuck_after))
-    if (spoke := _unanswered_since(stored, status)) is not None and (left is None or spoke > left):
+    at_work = instant_in(stored, LOCKED_SINCE) if is_locked(stored) else changed
+    if changed is not None and (left is None or changed > left) and family_of(status) is Family.FAILED:
+        # A failure from before it was returned to the AI is no news: the AI has not tried since.
+        if to_ai is None or changed > to_ai:
+            found.append((Cause.FAILED, changed, changed))
+    elif at_work is not None and (left is None or at_work > left) and can_get_stuck(status):
+        found.append((Cause.STUCK, at_work, at_work + levels.stuck_after))
+    # A return to the AI sets both times; a dismissal only one.
+    dismissed = None if to_ai is not None and left is not None and to_ai >= left else left
+    if (spoke := _unanswered_since(stored, status)) is not None and (dismissed is None or spoke > dismissed):
         since = max(filter(None, (spoke, to_ai)))
         found.append((Cause.UNANSWERED, spoke, since + levels.unanswered_after))
     return found
@@ -105,13 +110,16 @@ def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, dat
 
 def _unanswered_since(stored: Raw, status: str) -> datetime | None:
     """Return since when the customer's last messages are unanswered, None if they are answered."""
-    if family_of(status) is Family.DONE:
-        return None
-    messages = StoredMessages.of(stored.get("messages"))
+    messages = StoredMessages.of(stored.get("messages")).excused(instant_in(stored, NO_ANSWER_AT))
+    changed, to_ai, owed = _changed_at(stored), instant_in(stored, TO_AI_AT), instant_in(stored, OWED_AT)
     first = messages.first_unanswered
-    if not first:
+    if owed is not None and (LEFT_AT not in stored or not messages.answers_since(to_ai or owed)):
+        return owed
+    # People returned it since the platform was done with it.
+    is_back = changed is not None and to_ai is not None and changed <= to_ai
+    if not first or (family_of(status) is Family.DONE and not is_back):
         return None
-    return messages.at(first) or _changed_at(stored)
+    return messages.at(first) or changed
 
 
 def _changed_at(stored: Raw) -> datetime | None:

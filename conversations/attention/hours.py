@@ -13,7 +13,9 @@ _MOST_DAYS = 400
 
 @dataclass(frozen=True, slots=True)
 class BusinessHours:
-    """The same hours on some days of the week (0 is Monday). Hours that end at midnight close at 00:00."""
+    """The same hours from some days of the week on (0 is Monday). Hours that do not close later than they open pass
+    midnight: 22:00 to 06:00, and those that end at midnight, at 00:00, close on the next day.
+    """
 
     opens: time
     closes: time
@@ -29,12 +31,13 @@ class BusinessHours:
     def spans(self, since: datetime) -> Iterator[tuple[datetime, datetime]]:
         """Yield the times at which people answer, from `since` on, in UTC."""
         zone = zone_of(self.time_zone)
-        first = since.astimezone(zone).date()
+        # Hours of the day before may have passed midnight.
+        first = since.astimezone(zone).date() - timedelta(days=1)
         for number in range(_MOST_DAYS):
             day = first + timedelta(days=number)
             if day.weekday() not in self.days:
                 continue
-            ends = day + timedelta(days=1) if self.closes == time(0) else day
+            ends = day + timedelta(days=1) if self.closes <= self.opens else day
             begin = datetime.combine(day, self.opens, zone).astimezone(UTC)
             end = datetime.combine(ends, self.closes, zone).astimezone(UTC)
             if end > max(begin, since):

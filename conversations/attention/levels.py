@@ -4,16 +4,18 @@ Items of the console's own table: `pk = LEVELS#{company_id}`, `sk` `COMPANY` or 
 back to its company, and a company to the defaults.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import time, timedelta
 from typing import Any
 
 from console import caching
 from console.caching import cached_for
-from console.errors import Conflict
+from console.errors import Conflict, TableMissing
 from console.permissions import Staff
 from console.store.calls import TransactionRefused
-from console.store.models import items_of, version_of
+from console.store.connection import batch_get
+from console.store.models import SORT_KEY_BYTES, fits, items_of, plain_item, version_of
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
 from conversations.attention.hours import WEEKDAYS, BusinessHours
@@ -51,28 +53,49 @@ MINUTES = ("stuck_after", "unanswered_after", "first_answer", "next_answer", "re
 
 
 def levels_of(company_id: str, project_id: str = "") -> ServiceLevels:
-    """Return the service levels of a project, at most `SECONDS` old. One Query per company.
+    """Return the service levels of a project, at most `SECONDS` old. One BatchGetItem.
 
     Raises the store's errors.
     """
-    if not company_id:
-        return DEFAULTS
-    by_project = _levels_in(company_id)
-    return by_project.get(project_id) or by_project.get("") or DEFAULTS
+    return _levels_of(company_id, project_id) if company_id else DEFAULTS
 
 
-@cached_for(SECONDS)
-def _levels_in(company_id: str) -> dict[str, ServiceLevels]:
-    """Return a company's levels under "", and those of its projects that differ under their ids."""
-    items = stored_in(company_id)
-    company = read(items.get(COMPANY, {}), DEFAULTS)
-    projects = {sk.removeprefix(PROJECT): item for sk, item in items.items() if sk.startswith(PROJECT)}
-    return {"": company} | {project_id: read(item, company) for project_id, item in projects.items()}
+@cached_for(SECONDS, entries=10_000)
+def _levels_of(company_id: str, project_id: str) -> ServiceLevels:
+    return _read_levels([(company_id, project_id)])[company_id, project_id]
 
 
-def forget(company_id: str) -> None:
-    """Drop a company's levels from this process's cache, after changing them."""
-    caching.invalidate(_levels_in, company_id)
+def note_levels(projects: Iterable[tuple[str, str]]) -> None:
+    """Read the levels of many projects (company and project) that are not known, for `levels_of`. One BatchGetItem.
+
+    Raises the store's errors.
+    """
+    unknown = [each for each in dict.fromkeys(projects) if each[0] and caching.cached_result(_levels_of, *each) is None]
+    for asked, levels in _read_levels(unknown).items() if unknown else ():
+        caching.remember(_levels_of, levels, *asked)
+
+
+def _read_levels(projects: Collection[tuple[str, str]]) -> dict[tuple[str, str], ServiceLevels]:
+    keys = [
+        {"pk": partition_of(company_id), "sk": _sort_key(project_id)}
+        for company_id, project_id in dict.fromkeys((each, part) for each, own in projects for part in ("", own))
+        if fits(partition_of(company_id)) and fits(_sort_key(project_id), SORT_KEY_BYTES)
+    ]
+    try:
+        found = {(each["pk"], each["sk"]): each for each in map(plain_item, batch_get("CONSOLE", keys))}
+    except TableMissing:
+        found = {}
+    levels = {}
+    for company_id, project_id in projects:
+        items = (found.get((partition_of(company_id), sk), {}) for sk in (COMPANY, _sort_key(project_id)))
+        company = read(next(items), DEFAULTS)
+        levels[company_id, project_id] = read(next(items), company) if project_id else company
+    return levels
+
+
+def forget() -> None:
+    """Drop the levels from this process's cache, after changing them."""
+    _levels_of.cache_clear()
 
 
 def partition_of(company_id: str) -> str:
@@ -111,7 +134,7 @@ def _hours(stored: dict[str, Any]) -> BusinessHours | None:
     try:
         days = frozenset(day for day in range(len(WEEKDAYS)) if day in stored["days"])
         opens, closes = time.fromisoformat(stored["opens"]), time.fromisoformat(stored["closes"])
-        if not days or (closes <= opens and closes != time(0)):
+        if not days or opens == closes != time(0):
             return None
         return BusinessHours(opens, closes, days, str(stored["time_zone"]))
     except (KeyError, TypeError, ValueError):
@@ -153,7 +176,7 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
         raise Conflict(
             "Somebody else has just changed these service levels. Save again to replace their change with yours."
         ) from refused
-    forget(company_id)
+    forget()
 
 
 def _sort_key(project_id: str) -> str:

@@ -1,14 +1,16 @@
 """When to look at a conversation again. Raises the store's errors."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from console import clock
-from conversations.attention.causes import EXPIRES_WITHIN, answer_in, expires_at, judge, return_at
+from conversations.attention.causes import EXPIRES_WITHIN, answer_in, expires_at, instant_in, judge, return_at
 from conversations.attention.levels import ServiceLevels, levels_of
 from conversations.attention.timers import set_timer
-from conversations.handoff.stored import AGENT, Raw, has_people, is_over, text_in
-from conversations.indexer.writing import key_in
+from conversations.handoff.locked import LOCKED_SINCE
+from conversations.handoff.stored import AGENT, Raw, has_people, is_over, key_in, text_in
+
+MINUTE = timedelta(minutes=1)
 
 
 def plan(stored: Raw, before: Raw) -> None:
@@ -56,3 +58,6 @@ def _times(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[dateti
         yield due
     if (back := return_at(stored, levels)) is not None:
         yield back
+    if (locked := instant_in(stored, LOCKED_SINCE)) is not None:
+        # The next full minute of the lock: it may turn out to be dead.
+        yield locked + ((now - locked) // MINUTE + 1) * MINUTE

@@ -18,16 +18,21 @@ from conversations.handoff.stored import Raw, text
 # A minute is read again for this long after it has ended: clocks differ, and writers can be delayed.
 GRACE = timedelta(minutes=2)
 KEPT = timedelta(days=3)
+# Later times get a timer for the next look, so that none outlives its conversation, whose number it has, by more.
+AT_MOST_AHEAD = timedelta(days=1)
 # Timers per read.
 TIMERS_AT_ONCE = 200
 
 
 def set_timer(key: Raw, at: datetime) -> None:
-    """Have a conversation looked at from `at` on, immediately if that is past. Raises the store's errors."""
+    """Have a conversation looked at from `at` on, immediately if that is past, and in a day if it is later.
+
+    Raises the store's errors.
+    """
     named = "\n".join((key["primary_channel"]["S"], key["conversation_id"]["S"]))
     digest = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:24]
     while True:
-        at = max(at, clock.now())
+        at = min(max(at, clock.now()), clock.now() + AT_MOST_AHEAD)
         item = {
             "pk": text(partition_of(at)),
             "sk": text(f"{clock.to_iso(at)}#{digest}"),

@@ -7,7 +7,7 @@ from console.store.models import plain
 from console.trail.models import ConversationState
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff.stored import AGENT, QUEUE, URGENT, Raw, has_people, reason_in, text, text_in, urgent_in
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
 
 WORDS, FLAGS, PRIORITY = "words", "risk flags", "priority"
 # Priorities of the middlewares that cannot wait.

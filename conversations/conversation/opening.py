@@ -1,29 +1,21 @@
-"""Services that open a conversation or look a person up: authorised when loaded, and recorded before shown.
-
-Also the reply box of the holder: whether it accepts text, over which channel, and until when.
-"""
+"""Services that open a conversation: authorised when loaded, and recorded before shown."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any
-
-from django.conf import settings
-from django.utils.crypto import salted_hmac
 
 from console import clock
 from console.audit.queries import hand_off_entries
 from console.audit.records import HandOffEntry
 from console.audit.state import StatePanel, read_state, read_switches
 from console.errors import ConsoleError, NotFound, TableMissing
+from console.lookups.personal_searches import count_reveal
 from console.permissions import Permission, Staff
-from console.personal_searches import count_reveal, pseudonym_of
 from console.redaction import cut, excerpt, without_names
 from console.refs import unseal
-from console.search.meanings import Meaning, MeaningKind
-from console.search.service import Results, search
 from console.store.calls import parallel, table_name
 from console.store.connection import call
 from console.store.models import plain
@@ -34,47 +26,38 @@ from console.trail.recording import (
     TrailEntry,
     conversation_trail,
     record,
-    record_once,
     record_once_an_hour,
-    staff_trail,
 )
 from console.trees import spelled_out
-from conversations.facts import redact_and_mask
-from conversations.messages import StoredMessages
+from conversations.conversation.reply_box import may_reply
+from conversations.conversation.timeline.lines import LineKind
+from conversations.conversation.timeline.reading import Timeline, read_timeline
+from conversations.conversation.updates import replies_known
+from conversations.converting import hand_off_of, is_gone, names_of
+from conversations.finding.queries import load_row
+from conversations.handoff.full_items import is_nearly_full
+from conversations.lists.looking_up import REVEALED
+from conversations.messages.facts import redact_and_mask
+from conversations.messages.message import StoredMessages
+from conversations.messages.older_messages import messages_in, read_older
+from conversations.messages.transcript import HandOffHistory, story_of
 from conversations.models import Conversation
-from conversations.panel import holds
-from conversations.presence import note_seen
-from conversations.queries import ConversationFilters, first_visible_row, load_row, of_recipient
-from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
-from conversations.receiving.rows import MARKS, is_configured, joined, messages_of, replies_known, rows_only_in_messages
-from conversations.records import HandOff, agent_shown
-from conversations.replying import (
-    MAX_CHARACTERS,
-    AnswerChannel,
-    Obstacle,
-    ReplyFacts,
-    Revealed,
-    answer_of,
-    channel_words,
-    check_reply,
-    explain_obstacle,
-    reveal_recipient,
-)
-from conversations.sending.outbox import obstacles_in, seal_form
-from conversations.sending.templates import CHANNEL, StoredTemplate, read_template
-from conversations.timeline.lines import LineKind
-from conversations.timeline.reading import Timeline, read_timeline
-from conversations.transcript import HandOffHistory, story_of
-
-# The arguments of `NoTrail` where a reveal needs a trail.
-REVEALED = "Personal data can be shown", "you cannot reveal anything"
+from conversations.outbox.at_work import PlatformWork, may_still_answer, work_on
+from conversations.outbox.replying import AnswerChannel, Revealed, answer_of, reveal_recipient
+from conversations.outbox.rows import MARKS, OTHER, joined, may_have_replies, messages_of, rows_only_in_messages
+from conversations.queue.presence import note_seen
+from conversations.receiving.opt_outs import is_opted_out
+from conversations.receiving.other_conversations import words_in
+from conversations.receiving.to_place import MessageToPlace, messages_for
+from conversations.records import HandOff, Message, agent_shown
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedConversation:
     """A conversation opened by one person. `is_raw`: recorded, and the role may read it without redaction.
 
-    `trail_notice` says what could not be read from the trail.
+    `is_full`: its item has too little room for the next write. `trail_notice` says what could not be read from the
+    trail. `said_elsewhere` is what the customer said in other conversations with the same number.
     """
 
     reference: str
@@ -86,8 +69,19 @@ class OpenedConversation:
     now: datetime
     is_recorded: bool
     is_raw: bool
+    is_full: bool = False
     trail_notice: str = ""
     replies_known: str = ""
+    to_place: tuple[MessageToPlace, ...] = ()
+    work: PlatformWork = field(default_factory=PlatformWork)
+    said_elsewhere: Sequence[Message] = ()
+    # Whether the customer wants no more messages, for who may reply
+    is_opted_out: bool = False
+
+    @property
+    def heard_at(self) -> datetime | None:
+        """When the customer last wrote, whether to people or to the AI; None if that is unknown."""
+        return max(filter(None, (self.stored.last_by_customer, self.work.heard_at)), default=None)
 
 
 def load_conversation(reference: str, staff: Staff) -> Conversation:
@@ -97,6 +91,12 @@ def load_conversation(reference: str, staff: Staff) -> Conversation:
     and one past its TTL or out of scope), and the store's errors.
     """
     return _load(reference, staff)[0]
+
+
+def load_with_messages(reference: str, staff: Staff) -> tuple[Conversation, StoredMessages]:
+    """Load a conversation and its messages. Another Query if some may be apart. Raises as `load_conversation`."""
+    item, messages = _load(reference, staff)
+    return item, messages_of(item, messages, names_of(item))
 
 
 def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | None]:
@@ -123,9 +123,10 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
 def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> OpenedConversation:
     """Open a conversation to read it, and record that in the trail.
 
-    One GetItem; then, in parallel, the new entry, the trail, the messages stored apart and, `with_state`, the state and
-    the switches. The entry (one for each person, conversation and hour) is written before anything is returned. If that
-    fails, this raises; without a trail table, everything is redacted. Raises as `load_conversation` does.
+    One GetItem; then, in parallel, the new entry, the trail, the messages stored apart or moved and, `with_state`, the
+    state and the switches; then what is staged, if the platform is at work. The entry (one for each person,
+    conversation and hour) is written before anything is returned. If that fails, this raises; without a trail table,
+    everything is redacted. Raises as `load_conversation` does.
     """
     item, messages = _load(reference, staff)
     now = clock.now()
@@ -134,23 +135,39 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff, raw=may_see), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
-    work.append(partial(rows_only_in_messages, item))
-    if hand_off.agent == staff.username:
+    work += [
+        partial(rows_only_in_messages, item, messages, staged=True),
+        partial(read_older, item.raw),
+        partial(messages_for, item, staff),
+    ]
+    if answers := may_reply(item, staff):
+        work.append(partial(is_opted_out, item))
+    # What has no answer yet stays marked as new where answers are given here.
+    if hand_off.agent == staff.username and not (answers and StoredMessages.of(messages).first_unanswered):
         work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
-    beside = results[4] if with_state else results[2]
+    beside, older, to_place, *rest = results[4:] if with_state else results[2:]
+    stored = joined(item, messages_in(item.raw, messages, older, names_of(item)), beside)
+    is_raw = results[0] and may_see
+    is_said_elsewhere = any(row.direction == OTHER for row in beside)
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=joined(item, StoredMessages.of(messages, names_of(item)), beside),
-        replies_known=replies_known(beside),
+        stored=stored,
+        # Polls look for the same.
+        replies_known=replies_known(beside) if may_have_replies(item) else "",
+        to_place=to_place,
+        work=work_on(item, stored, beside),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
-        state=replace(results[2], switches=results[3]) if with_state else StatePanel(),
+        state=replace(without_names(results[2], names_of(item)), switches=results[3]) if with_state else StatePanel(),
         now=now,
         is_recorded=results[0],
-        is_raw=results[0] and may_see,
+        is_raw=is_raw,
+        said_elsewhere=words_in(beside, item, raw=is_raw) if is_said_elsewhere else (),
+        is_opted_out=answers and rest[0],
+        is_full=is_nearly_full(item.raw | ({"messages": messages} if messages else {})),
         trail_notice=notice,
     )
 
@@ -186,15 +203,18 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
     return entries, "" if complete else "Only the latest hand-offs are shown. Earlier ones are in the trail."
 
 
-def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, Revealed]:
+def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, Revealed, bool]:
     """Count and record a reveal, then return the item, how this person answers, and the recipient in full.
+
+    Also whether the AI may still answer.
 
     Raises as `load_conversation` does, `Forbidden` without the permission, `TooManyAttempts` after too many in a day,
     and `NoTrail`.
     """
     staff.require(Permission.PII_REVEAL)
     item, messages = _load(reference, staff)
-    answer = answer_of(item, staff, messages_of(item, messages).last_by_customer, clock.now())
+    beside = rows_only_in_messages(item, staged=True)
+    answer = answer_of(item, staff, joined(item, StoredMessages.of(messages), beside).last_by_customer, clock.now())
     shown = reveal_recipient(item)
     fields = [name for name in ("number", "email", "name") if getattr(shown, name)]
     entry = _entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields})
@@ -203,7 +223,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, R
         record(entry)
     except TableMissing as missing:
         raise NoTrail(*REVEALED) from missing
-    return item, answer, shown
+    return item, answer, shown, may_still_answer(item, beside)
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
@@ -262,117 +282,3 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
     if staff.can(Permission.TRANSCRIPT_RAW) and _record_opened(item, staff, raw=True):
         return LastMessage(cut(message.line, RAW_LENGTH), message.speaker_name, message.at)
     return LastMessage(excerpt(message.line, names=names_of(item)), message.speaker_name, message.at)
-
-
-HOUR = timedelta(hours=1)
-# Where a person was looked up, as the trail names it.
-ALL_STORES, CONVERSATIONS = "all stores", "conversations"
-
-
-def record_lookup(recipient: str, staff: Staff, stores: str) -> None:
-    """Record that somebody looked a person up in `stores`, under a keyed pseudonym, at most once an hour.
-
-    A look-up in all stores counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
-    """
-    person = pseudonym_of(recipient)
-    payload = {"person": person, "stores": stores}
-    entry = TrailEntry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
-    if stores == ALL_STORES:
-        count_reveal(staff, entry)
-    try:
-        record_once(entry, person if stores == ALL_STORES else f"{stores}.{person}", HOUR)
-    except TableMissing as missing:
-        raise NoTrail(*REVEALED) from missing
-
-
-def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
-    """Search every store that the person may read for a recipient; return the masked recipient and the results.
-
-    The entry (one for each person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
-    first and counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
-    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors before the search.
-    """
-    staff.require(Permission.CONVERSATION_READ)
-    staff.require(Permission.PII_REVEAL)
-    (recipient,) = unseal("recipient", reference, 1)
-    if first_visible_row(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
-        raise NotFound
-    record_lookup(recipient, staff, ALL_STORES)
-    kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
-    return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)
-
-
-# --- The reply box ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyBox:
-    """The reply box of the holder of a conversation.
-
-    `token` is the sealed form, `limit` the maximum of characters, `until` when free text is no longer accepted.
-    `obstacles` are sentences about what prevents any reply, `warnings` about what does not. With `template`, only that
-    can be sent; `values` fill its blanks. `typed` is the text so far; `draft_key` encrypts the draft in the browser.
-    """
-
-    token: str
-    channel: str
-    limit: int
-    counts_parts: bool
-    until: datetime | None
-    obstacles: tuple[str, ...]
-    warnings: tuple[str, ...]
-    template: StoredTemplate | None
-    draft_key: str
-    typed: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def blanks(self) -> list[tuple[str, str, str]]:
-        """The blanks of the template as (name, example, value)."""
-        template = self.template.template if self.template else None
-        return [
-            (name, each, self.values.get(name, "")) for name, each in (template.variables if template else {}).items()
-        ]
-
-    @property
-    def undo_seconds(self) -> int:
-        """How many seconds a reply can be taken back."""
-        return max(0, int(settings.REPLY_UNDO_SECONDS))
-
-
-def reply_box(
-    item: Conversation, staff: Staff, heard_at: datetime | None, now: datetime, typed: str = ""
-) -> ReplyBox | None:
-    """Return a person's reply box; None if they do not hold the conversation or replies are not configured.
-
-    `heard_at` is when the customer last wrote. One GetItem if only a template can be sent; raises the store's errors.
-    """
-    if not is_configured() or not holds(hand_off_of(item), staff):
-        return None
-    facts = ReplyFacts.of(item, heard_at)
-    found, channel = obstacles_in(facts, now, None), channel_words(item)
-    if facts.channel not in MAX_CHARACTERS:
-        found = (Obstacle.LENGTH,)
-    hard = tuple(explain_obstacle(each, channel) for each in found if each is not Obstacle.WINDOW)
-    is_closed = Obstacle.WINDOW in found
-    warnings = (
-        [explain_obstacle(Obstacle.CONSENT, channel)] if not facts.has_consent and Obstacle.CONSENT not in found else []
-    )
-    return ReplyBox(
-        token=seal_form(item.primary_channel, item.conversation_id, staff),
-        channel=channel,
-        limit=MAX_CHARACTERS.get(facts.channel, 0),
-        counts_parts=facts.channel == "sms",
-        until=None if is_closed else check_reply(facts, now).until,
-        obstacles=hard,
-        warnings=tuple(warnings),
-        template=read_template(facts.credentials) if is_closed and not hard and facts.channel == CHANNEL else None,
-        draft_key=_draft_key(item, staff),
-        typed=typed,
-    )
-
-
-def _draft_key(item: Conversation, staff: Staff) -> str:
-    """Return a key, 64 hex digits, for this person's drafts in this conversation. It never leaves their pages."""
-    about = "\n".join((staff.username, item.primary_channel, item.conversation_id))
-    return salted_hmac("reply draft", about, algorithm="sha256").hexdigest()

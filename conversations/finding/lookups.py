@@ -14,27 +14,22 @@ from itertools import chain
 
 from console.audit.scoping import KnownConversation
 from console.caching import cached_for
-from console.errors import NotAccepted, TableMissing
+from console.errors import BadReference, NotAccepted, TableMissing
 from console.permissions import Staff
-from console.refs import seal
+from console.redaction import redact
+from console.refs import seal, unseal
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
 from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
 from conversations.companies import companies_for
+from conversations.converting import names_of, summary_of
+from conversations.finding.filters import ConversationFilters
+from conversations.finding.listing import ConversationList, first_page
+from conversations.finding.queries import is_visible, load_key, of_company, of_recipient, of_reply
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
-from conversations.queries import (
-    ConversationFilters,
-    ConversationList,
-    first_page,
-    is_visible,
-    load_key,
-    of_company,
-    of_recipient,
-    of_reply,
-)
-from conversations.reading import names_of, summary_of
+from conversations.numbers import other_form
 from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
@@ -50,6 +45,8 @@ _COUNTRY_CODE = re.compile(
 )
 BY_EMAIL = "An email address finds conversations by email. Find conversations over WhatsApp or SMS by phone number."
 COPY_THE_ID = "To find another one, copy its whole id with the button on its page."
+# The address of a conversation's page, or of a page below it.
+_PAGE = re.compile(r"\S*/conversations/([\w\-]{20,})(?:[/?#]\S*)?", re.ASCII)
 _PREFIX = re.compile(r"(?:whatsapp|tel|sms|mailto|smsto)\s*:\s*", re.IGNORECASE)
 _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 
@@ -112,12 +109,18 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Looku
 
     `codes` are the country codes to try a national number with.
     """
-    national = is_national(typed)
-    meant = [typed, *(with_code(typed, code) for code in codes)] if national else [typed]
-    tried = tuple(dict.fromkeys(spelling for each in meant for spelling in spellings(each)))
-    found = parallel(*(partial(_recipient_hit, spelling, staff) for spelling in tried))
-    notice = BY_EMAIL if "@" in typed else tried_with(codes) if national else ""
+    found = parallel(*(partial(_recipient_hit, spelling, staff) for spelling in _spellings_with(typed, codes)))
+    notice = BY_EMAIL if "@" in typed else tried_with(codes) if is_national(typed) else ""
     return LookupFinding(tuple(hit for hit in found if hit.rows), notice)
+
+
+def _spellings_with(typed: str, codes: Sequence[str]) -> tuple[str, ...]:
+    """Return the spellings of a typed identifier; those of a national number with each of the country codes, too."""
+    meant = [typed, *(with_code(typed, code) for code in codes if is_national(typed))]
+    known = [spelling for each in meant for spelling in spellings(each)]
+    # WhatsApp may have the number in another form.
+    known += [spelling for each in known if (other := other_form(each)) for spelling in spellings(other)]
+    return tuple(dict.fromkeys(known))
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
@@ -145,9 +148,10 @@ def _codes_of(company_id: str) -> frozenset[str]:
 def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
     """Return the id and company of a recipient's conversations in scope, and whether there are more.
 
-    One Query per spelling.
+    One Query per spelling. A national number is tried with the country codes of the companies' numbers.
     """
-    lists = [of_recipient(spelling, ConversationFilters(), staff).whole for spelling in spellings(typed)]
+    codes = country_codes(staff) if is_national(typed) else ()
+    lists = [of_recipient(each, ConversationFilters(), staff).whole for each in _spellings_with(typed, codes)]
     read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
     pairs = ((item.conversation_id, item.company_id or "") for page in read for item in page.items)
     return tuple(dict.fromkeys(pairs)), any(page.next for page in read)
@@ -163,16 +167,41 @@ def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Looku
 def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
     """Find conversations by id: in the id index, or else in the company and project that the id begins with.
 
-    Also finds an id without its recipient, and the request part alone, which is searched among the newest conversations
-    of each company.
+    Also finds an id whose recipient is masked, left out or spelled in another usual way, the address of the
+    conversation's page, and the request part alone, which is searched among the newest conversations of each company.
     """
-    wanted = conversation_id.strip()
-    keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
-    if not keys:
-        keys, notice = _keys_by_project(wanted, staff) if "#" in wanted else _keys_of_request(wanted, staff)
+    keys, notice = _keys_by_id(conversation_id.strip(), staff)
     loaded = parallel(*(partial(load_key, *key, staff) for key in keys)) if keys else []
     rows = tuple(summary_of(item, staff) for item in loaded if item is not None)
     return LookupFinding((LookupHit("", "", "", rows),) if rows else (), notice)
+
+
+def ids_of(shown: str, staff: Staff) -> tuple[str, ...]:
+    """Return the ids of the conversations in scope that pages show as this text, as `find_by_id`."""
+    keys, _ = _keys_by_id(shown, staff)
+    return tuple(dict.fromkeys(conversation_id for _, conversation_id in keys))
+
+
+def _keys_by_id(wanted: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
+    """Return the keys of the conversations that `find_by_id` finds, and its notice."""
+    if page := _PAGE.fullmatch(wanted):
+        return _keys_of_page(page[1], staff), ""
+    before, _, recipient = wanted.rpartition("#")
+    others = (f"{before}#{each}" for each in spellings(recipient)) if before else ()
+    for each in dict.fromkeys((wanted, *others)):
+        if keys := [(channel, each) for channel in _keys_by_index(each, staff)]:
+            return keys, ""
+    return _keys_by_project(wanted, staff) if before else _keys_of_request(wanted, staff)
+
+
+def _keys_of_page(reference: str, staff: Staff) -> list[tuple[str, str]]:
+    """Return the key of the conversation that a page's address names, if it is in scope."""
+    try:
+        primary_channel, conversation_id = unseal("conversation", reference, 2)
+    except BadReference:
+        return []
+    is_there = load_key(primary_channel, conversation_id, staff) is not None
+    return [(primary_channel, conversation_id)] if is_there else []
 
 
 def _recipient_hit(primary_channel: str, staff: Staff) -> LookupHit:
@@ -215,7 +244,7 @@ def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
 
 
 def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Return the keys of an id with or without its recipient, and a notice if the search did not reach the end.
+    """Return the keys of an id, whole, masked or without its recipient, and a notice if not everything was searched.
 
     Reads the company and project that the id begins with, within the budget of one page.
     """
@@ -229,7 +258,10 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
         attributes=(),
         index=CompanyProjectIndex.Meta.index_name,
         ranges=((project_id, project_id),),
-        keep=lambda item: conversation_id in (item.conversation_id, item.conversation_id.rpartition("#")[0]),
+        keep=lambda item: (
+            conversation_id in (item.conversation_id, item.conversation_id.rpartition("#")[0])
+            or redact(item.conversation_id) == conversation_id
+        ),
     )
     read = read_page(source, staff.username, size=ITEMS_PER_ID)
     notice = ""
@@ -255,13 +287,15 @@ def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]],
 
 
 def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Conversation]:
+    wanted = request.casefold()
+
     def keep(item: Conversation) -> bool:
         segments = item.conversation_id.split("#")
-        return request in ("#".join(segments[2:-1]), item.plain("request_id"))
+        return wanted in ("#".join(segments[2:-1]).casefold(), str(item.plain("request_id")).casefold())
 
     def narrowed(listed: ConversationList) -> ConversationList:
         fallback = listed.fallback and narrowed(listed.fallback)
-        return ConversationList(replace(listed.source, keep=keep), fallback, listed.notice)
+        return ConversationList(replace(listed.source, keep=keep), fallback)
 
     return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)
 

@@ -1,23 +1,30 @@
-"""Lists of conversations: their filters, the index that serves each, their visible rows, and one page at a time.
+"""Lists of conversations: the index that serves each, their visible rows, and one page at a time.
 
-Every list is one partition: of the company/project index, of a recipient (the base table, or the local index that
-serves the first filter), or of a reply index (our number or address, and the recipient). Every list checks the scope
-on every row.
+Most lists are one partition: of a company's or a project's index, of a recipient (the base table, or the local index
+that serves the first filter), or of a reply index (our number or address, and the recipient). Hand-offs come from the
+queue's index, sorted in memory. Every list checks the scope on every row.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from console import clock
-from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
+from console.errors import NotFound
 from console.permissions import Staff
 from console.refs import unseal
 from console.store.models import SORT_KEY_BYTES, fits
-from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_neighbour, read_page
-from console.store.presence import index_absent
-from conversations.attention.levels import DEFAULTS, levels_of
+from console.store.paging import PageSource
+from console.store.sorting import (
+    Order,
+    PartlySortedSource,
+    SortedSource,
+)
+from conversations.converting import is_gone
+from conversations.finding.filters import ConversationFilters, family_asked_for
+from conversations.finding.listing import ConversationList
+from conversations.handoff.stored import held_in, urgent_in, waiting_in
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
@@ -26,115 +33,19 @@ from conversations.models import (
     Conversation,
     CreatedAtIndex,
     EmailReplyIndex,
+    HandOffQueueIndex,
+    ProjectUpdatedIndex,
     SmsReplyIndex,
     StatusIndex,
     TaskCompleteIndex,
     WhatsAppReplyIndex,
 )
-from conversations.reading import hand_off_of, is_gone, is_true, summary_of
+from conversations.queue_index.readiness import is_indexed
 from conversations.records import (
     PREFIXES,
     STATUSES,
-    ConversationSummary,
     Family,
-    HandOffState,
-    Page,
-    current_family,
-    is_processing,
 )
-
-# Value of the form's field → the states it selects. Overridden counts as held: its holder has to act on it.
-HAND_OFF_STATES = {
-    "waiting": frozenset({HandOffState.WAITING}),
-    "held": frozenset({HandOffState.HELD, HandOffState.OVERRIDDEN}),
-    "ai": frozenset({HandOffState.AI}),
-}
-
-
-# The prefix of a filter for a status family. The schema's own word "failed" selects its family too.
-FAMILY = "is:"
-
-
-def family_asked_for(status: str) -> Family | None:
-    """Return the family that a status filter selects; None for a stored status."""
-    name = Family.FAILED if status == Family.FAILED else status.removeprefix(FAMILY) if FAMILY in status else ""
-    return Family(name) if name in set(Family) else None
-
-
-def is_of_status(item: Conversation, status: str) -> bool:
-    """Return whether an item has this status, or is now of this status family."""
-    stored, family = item.plain("conversation_status"), family_asked_for(status)
-    if family is None:
-        return bool(stored == status)
-    updated = clock.parse_instant(item.plain("updated_at"))
-    return _family(stored, updated, item.company_id or "", item.project_id or "") is family
-
-
-def family_shown(summary: ConversationSummary) -> Family | None:
-    """Return the family of a row's status now; None for an unknown status."""
-    return _family(summary.status, summary.updated_at, summary.company_id, summary.project_id)
-
-
-def _family(status: Any, updated_at: datetime | None, company_id: str, project_id: str) -> Family | None:
-    """Return the current family. When processing counts as stuck depends on the company's service levels."""
-    levels = levels_of(company_id, project_id) if is_processing(status) else DEFAULTS
-    return current_family(status, updated_at, clock.now(), levels.stuck_after)
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationFilters:
-    """The filters of a list; the defaults match everything.
-
-    `status` (see `is_of_status`) and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since`
-    (included) and `until` (not included) are instants of creation.
-    """
-
-    status: str = ""
-    channel: str = ""
-    hand_off: str = ""
-    task: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no filter is set."""
-        return self == ConversationFilters()
-
-    @property
-    def has_dates(self) -> bool:
-        """Whether a date of creation is set."""
-        return self.since is not None or self.until is not None
-
-    def without(self, *names: str) -> "ConversationFilters":
-        """Return a copy without these filters, which an index serves."""
-        return replace(self, **{name: getattr(_NONE, name) for name in names})
-
-    def matches(self, item: Conversation) -> bool:
-        """Return whether an item matches. Timestamps are compared as instants; an unreadable one matches no range."""
-        return (
-            (not self.status or is_of_status(item, self.status))
-            and (not self.channel or item.plain("channel_method") == self.channel)
-            and (not self.hand_off or hand_off_of(item).state in HAND_OFF_STATES[self.hand_off])
-            and (self.task is None or self.task == is_true(item.plain("task_complete")))
-            and (not self.has_dates or self._created_within(item.plain("created_at")))
-        )
-
-    def _created_within(self, value: Any) -> bool:
-        created = clock.parse_instant(value)
-        return (
-            created is not None
-            and (self.since is None or created >= self.since)
-            and (self.until is None or created < self.until)
-        )
-
-    def binding(self) -> str:
-        """Return the filters as text, which cursors are bound to."""
-        return repr(self)
-
-
-_NONE = ConversationFilters()
-
 
 REPLY_INDEXES = {
     "whatsapp": WhatsAppReplyIndex.Meta.index_name,
@@ -148,52 +59,120 @@ _FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
 _AFTER = "~"
 
 Ranges = tuple[tuple[Any, Any], ...]
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationList:
-    """A list and how to read it. If the index of `source` is missing, `fallback` is read and `notice` is shown.
-
-    `tail` is the source of the items that lack the index's key; it is read after the last page.
-    """
-
-    source: PageSource[Conversation]
-    fallback: "ConversationList | None" = None
-    notice: str = ""
-    tail: PageSource[Conversation] | None = None
-
-    @property
-    def whole(self) -> "ConversationList":
-        """The same conversations as one list, in any order."""
-        return self.fallback if self.tail is not None and self.fallback is not None else self
 
 
 def of_company(
-    company_id: str, filters: ConversationFilters, staff: Staff, project_id: str = "", *, in_time: bool = True
+    company_id: str, filters: ConversationFilters, staff: Staff, *, in_time: bool = True
 ) -> ConversationList:
-    """List the conversations of a company or project, latest activity first; items without `updated_at` are not in it.
+    """List the conversations of a company, latest activity first; items without `updated_at` are not in it.
 
-    A project's conversations are filtered from its company's, within the read budget. If not `in_time`, or without the
-    index, the list follows the company/project index, which groups projects but does not sort by time. Raises
-    `NotFound` for an id that no key can have.
+    If not `in_time`, or without the index, the list follows the company/project index, which groups projects but does
+    not sort by time. Conversations that wait or are held come from the queue's index, if it is filled. Raises
+    `NotFound` for an id that no key can have, and the store's errors.
     """
-    if not fits(company_id, SORT_KEY_BYTES) or (project_id and not fits(project_id, SORT_KEY_BYTES)):
+    if not fits(company_id, SORT_KEY_BYTES):
         raise NotFound
-    ranges = ((project_id, project_id),) if project_id else ()
-    in_one_piece = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
+    by_project = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name))
     if not in_time:
-        return in_one_piece
+        return replace(by_project, in_memory=_hand_offs(company_id, filters, staff, project_order))
     index = CompanyUpdatedIndex.Meta.index_name
     source = _source(company_id, filters, staff, index, descending=True)
-    if project_id:
-        source = replace(
-            source,
-            keep=lambda item: item.project_id == project_id and filters.matches(item),
-            binding=(filters.binding(), project_id),
-        )
     notice = f"The index {index} is missing in this environment, so the conversations are not sorted by time."
-    return ConversationList(source, in_one_piece, notice)
+    fallback = replace(by_project, notice=notice)
+    return ConversationList(source, fallback, in_memory=_hand_offs(company_id, filters, staff))
+
+
+def of_project(company_id: str, project_id: str, filters: ConversationFilters, staff: Staff) -> ConversationList:
+    """List the conversations of a project, latest activity first, and those without `updated_at` last.
+
+    Without the project's own index of activity, a project of at most 4 MB is read whole and sorted in memory. A larger
+    one begins with its newest rows, found among those of the company. Conversations that wait or are held come from the
+    queue's index, if it is filled. Raises `NotFound` for an id that no key can have, and the store's errors.
+    """
+    unsorted = of_project_unsorted(company_id, project_id, filters, staff).source
+    newest = replace(
+        _source(company_id, filters, staff, CompanyUpdatedIndex.Meta.index_name, descending=True),
+        keep=lambda item: item.project_id == project_id and filters.matches(item),
+    )
+    without_index = ConversationList(
+        unsorted,
+        notice=PARTLY_SORTED,
+        in_memory=SortedSource((unsorted,), activity_order),
+        partly_sorted=PartlySortedSource(newest, unsorted, activity_order),
+    )
+    index = ProjectUpdatedIndex.Meta.index_name
+    return ConversationList(
+        _source((company_id, project_id), filters, staff, index, descending=True),
+        without_index,
+        tail=_without(unsorted, "updated_at", filters),
+        in_memory=_hand_offs(company_id, filters, staff, project_id=project_id),
+    )
+
+
+def of_project_unsorted(
+    company_id: str, project_id: str, filters: ConversationFilters, staff: Staff
+) -> ConversationList:
+    """List the conversations of a project in no order. Raises `NotFound` for an id that no key can have."""
+    if not fits(company_id, SORT_KEY_BYTES) or not fits(project_id, SORT_KEY_BYTES):
+        raise NotFound
+    ranges = ((project_id, project_id),)
+    return ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
+
+
+PARTLY_SORTED = (
+    "This project has more conversations than one page can sort. The newest come first, the others in no order of time."
+)
+
+
+def _without(
+    source: PageSource[Conversation], attribute: str, filters: ConversationFilters
+) -> SortedSource[Conversation]:
+    """Return the items without a text in an attribute, which the index of that attribute lacks."""
+
+    def keep(item: Conversation) -> bool:
+        return "S" not in item.raw.get(attribute, {}) and filters.matches(item)
+
+    return SortedSource((replace(source, keep=keep),), activity_order)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def activity_order(item: Conversation) -> Order:
+    """Return what sorts by latest activity; an item without a readable `updated_at` comes last."""
+    updated = clock.parse_instant(item.plain("updated_at"))
+    latest = f"{10**18 - (updated - _EPOCH) // _MICROSECOND:020}" if updated else "~"
+    return latest, item.primary_channel, item.conversation_id
+
+
+def project_order(item: Conversation) -> Order:
+    """Return what sorts by project, then by latest activity."""
+    return item.project_id or "", *activity_order(item)
+
+
+# The partitions of the queue's index that contain the conversations of a hand-off filter.
+_QUEUE_PARTITIONS = {"waiting": (urgent_in, waiting_in), "held": (held_in,)}
+
+
+def _hand_offs(
+    company_id: str,
+    filters: ConversationFilters,
+    staff: Staff,
+    order: Callable[[Conversation], Order] = activity_order,
+    project_id: str = "",
+) -> SortedSource[Conversation] | None:
+    """Return the conversations of a hand-off filter, as the queue has them; None if its index cannot tell."""
+    partitions = _QUEUE_PARTITIONS.get(filters.hand_off, ())
+    if not partitions or not is_indexed():
+        return None
+
+    def keep(item: Conversation) -> bool:
+        return project_id in ("", item.project_id) and filters.matches(item)
+
+    index, binding = HandOffQueueIndex.Meta.index_name, (filters.binding(), project_id, order.__name__)
+    sources = (_source(partition(company_id), filters, staff, index) for partition in partitions)
+    return SortedSource(tuple(replace(each, keep=keep, binding=binding) for each in sources), order)
 
 
 def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
@@ -212,19 +191,16 @@ def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staf
     chosen = _local_index(filters)
     if chosen is None:
         index = CreatedAtIndex.Meta.index_name
+        notice = f"The index {index} is missing in this environment, so the conversations are not sorted by time."
         return ConversationList(
             _source(primary_channel, filters, staff, index, descending=True),
-            everything,
-            f"The index {index} is missing in this environment, so the conversations are not sorted by time.",
-            replace(everything.source, keep=lambda item: "created_at" not in item.raw and filters.matches(item)),
+            replace(everything, notice=notice),
+            tail=_without(everything.source, "created_at", filters),
         )
     index, ranges, served = chosen
     source = _source(primary_channel, filters.without(*served), staff, index, ranges, descending=filters.has_dates)
-    return ConversationList(
-        replace(source, binding=(filters.binding(),)),
-        everything,
-        f"The index {index} is missing in this environment, so the recipient's conversations were read one by one.",
-    )
+    notice = f"The index {index} is missing in this environment, so the recipient's conversations were read one by one."
+    return ConversationList(replace(source, binding=(filters.binding(),)), replace(everything, notice=notice))
 
 
 def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
@@ -263,37 +239,6 @@ def created_ranges(filters: ConversationFilters) -> Ranges:
     first = max(_FIRST_EPOCH, clock.to_epoch(filters.since))
     last = _LAST_EPOCH if filters.until is None else min(_LAST_EPOCH, clock.to_epoch(filters.until))
     return (iso, (str(first), f"{last}{_AFTER}")) if first <= last else (iso,)
-
-
-def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
-    """Read one page of a list as records, with a notice about its limits. Raises the store's errors."""
-    read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
-    items = list(read.items)
-    if listed.tail is not None and not read.next and not notice:
-        items += read_page(listed.tail, staff.username).items
-    return Page(
-        rows=tuple(summary_of(item, staff) for item in items),
-        next=read.next,
-        back=read.back,
-        notice=" ".join(filter(None, (notice, _notice(read, newest=listed.source.descending and not notice)))),
-    )
-
-
-def first_visible_row(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
-    """Return one row of a list, or None if this person sees none within the read budget."""
-    read = first_page(listed.whole, staff, PAGE_SIZE)
-    return summary_of(read.items[0]) if read.items else None
-
-
-def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Conversation]:
-    """Read the first rows of a list. Raises the store's errors; `StoreUnavailable` if the index is missing."""
-    return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
-
-
-def neighbour_of(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
-    """Return the row after (or before) an item of a list; None at the end. One small Query, a few with filters."""
-    found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
-    return None if found is None else summary_of(found)
 
 
 def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
@@ -339,7 +284,7 @@ def is_visible(item: Conversation, staff: Staff) -> bool:
 
 
 def _source(
-    partition: str,
+    partition: str | tuple[str, str],
     filters: ConversationFilters,
     staff: Staff,
     index: str = "",
@@ -358,37 +303,6 @@ def _source(
         keep=None if filters.is_empty else filters.matches,
         binding=(filters.binding(),),
     )
-
-
-def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversation]], T]) -> tuple[T, str]:
-    """Return the result of `read`, and the list's notice if the fallback was read because the index is missing."""
-    try:
-        return read(listed.source), ""
-    except (NotAccepted, TableMissing) as error:
-        # DynamoDB refuses a missing index, so checking only now keeps the usual page at one call.
-        index = listed.source.index
-        if not index or not index_absent("CONVERSATIONS", index):
-            raise
-        if listed.fallback is None:
-            message = f"This list needs the index {index}, which is missing in this environment."
-            raise StoreUnavailable(message) from error
-        return _with_fallback(listed.fallback, read)[0], listed.notice
-
-
-def _notice(read: PageRead[Conversation], *, newest: bool) -> str:
-    parts = []
-    if read.restarted:
-        parts.append(RESTARTED)
-    if read.thin:
-        which = ("newest" if newest else "first") if read.from_start else "next"
-        parts.append(say_searched(f"{which} {read.looked_at} conversations", len(read.items)))
-    return " ".join(parts)
-
-
-def say_searched(what: str, found: int) -> str:
-    """Say how many of the rows that were searched match, when there are more to search."""
-    words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
-    return f"Searched the {what}: {words}. There are more to search."
 
 
 def _utc(moment: datetime) -> datetime:

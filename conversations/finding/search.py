@@ -8,8 +8,8 @@ from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind, is_national, matches_name
 from conversations import companies
-from conversations.lookups import LookupFinding, find_by_id, find_recipient
-from conversations.reading import conversation_url, url_of
+from conversations.converting import conversation_url, url_of
+from conversations.finding.lookups import LookupFinding, find_by_id, find_recipient
 from conversations.records import ConversationSummary
 
 

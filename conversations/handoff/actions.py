@@ -22,8 +22,12 @@ from conversations.handoff.stored import (
     GROUP,
     LAST_ACTION,
     LEFT_AT,
+    MESSAGES,
     NOTE,
+    NOTE_AT,
+    NOTE_BY,
     OF_LAST_TIME,
+    OWED_AT,
     QUEUE,
     REASON,
     REQUESTED_AT,
@@ -107,6 +111,11 @@ class Intent:
     requested_seen: str
 
     @property
+    def returns(self) -> bool:
+        """Whether people give the conversation back to the AI."""
+        return self.action in TO_AI and not self.asks_again
+
+    @property
     def asks_again(self) -> bool:
         """Whether the AI already has the conversation and is asked again to answer."""
         return self.action is HandOffAction.LEAVE_TO_AI and not self.flag_seen and not self.agent_seen
@@ -135,7 +144,7 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
             others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
             return others + mine + given + (URGENCY if given else ())
         case HandOffState.OVERRIDDEN:
-            return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
+            return (HandOffAction.TAKE_OVER, *((HandOffAction.ACKNOWLEDGE, *leave) if may_act else ()))
 
 
 def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, action_id: str = "") -> Intent:
@@ -203,11 +212,12 @@ def effect_of(
     note: str = "",
     to: str = "",
     since: datetime | None = None,
+    owed_at: str = "",
 ) -> Expression:
     """Return what an action writes (data model, section 4). `by` is who acts, `stored` the item as read just before.
 
     `to` is the colleague or group that gets the conversation. `since` is when the customer of a request began to wait;
-    by default `at`.
+    by default `at`. `owed_at` (ISO) is when the customer wrote the first message that goes to the AI unanswered.
     """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
@@ -215,7 +225,7 @@ def effect_of(
     begins = intent.action in BEGINS and not intent.flag_seen and not intent.agent_seen
     held, waiting = text(held_in(intent.company_id)), text(waiting_key({} if begins else stored, intent.company_id))
     if note:
-        change.values[NOTE] = text(note)
+        change.values |= {NOTE: text(note), NOTE_BY: text(by), NOTE_AT: text(now)}
     match intent.action:
         case HandOffAction.REQUEST | HandOffAction.TAKE_OVER:
             _raise_flag(change, intent, now if since is None else clock.to_iso(since), stored, reason)
@@ -244,12 +254,12 @@ def effect_of(
         case HandOffAction.MARK_URGENT | HandOffAction.MARK_NOT_URGENT:
             _mark_urgency(change, intent, now, stored)
         case _:
-            _leave_with_ai(change, intent, now, stored)
+            _leave_with_ai(change, intent, now, stored, owed_at)
     values, removed = routing_change(stored, for_people=ends_for_people(intent))
     change.values |= values
     change.removed += (ATTENTION, *removed)
     if begins:
-        change.removed = tuple(dict.fromkeys((*change.removed, *OF_LAST_TIME)))
+        change.removed = tuple(dict.fromkeys((*change.removed, *OF_LAST_TIME, OWED_AT)))
     return change
 
 
@@ -260,11 +270,23 @@ def _mark_urgency(change: Expression, intent: Intent, now: str, stored: Raw) -> 
     _keep_timer(change, intent, now, stored)
 
 
-def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
-    """Add the effect of leaving it with the AI; earlier causes then need no attention, unless the AI is to answer."""
+def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw, owed_at: str) -> None:
+    """Add the effect of leaving it with the AI: earlier failures then need no attention, unless the AI is to answer.
+
+    What nobody has answered is forgotten only by a dismissal.
+    """
     has_it = intent.asks_again or intent.action is HandOffAction.LEAVE
-    change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
     change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
+    if intent.action is not HandOffAction.LEAVE:
+        change.values[TO_AI_AT] = text(now)
+    if intent.action is HandOffAction.LEAVE_TO_AI:
+        change.removed += (LEFT_AT,)
+    else:
+        change.values[LEFT_AT] = text(now)
+    if owed_at:
+        change.values[OWED_AT] = text(owed_at)
+    else:
+        change.removed += (OWED_AT,)
     if intent.action is HandOffAction.ACKNOWLEDGE:
         change.values[WANTED] = {"BOOL": intent.flag_seen}
     elif intent.asks_again and records.is_abandoned(status_in(stored), text_in(stored, ATTENTION)):
@@ -292,7 +314,9 @@ def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reaso
         if reason:
             change.values[REASON] = text(reason)
     else:
-        change.values[REQUESTED_AT] = text(now)
+        # A customer who needed attention goes on waiting.
+        waited = text_in(stored, REQUESTED_AT) if ATTENTION in stored else ""
+        change.values[REQUESTED_AT] = text(min(now, waited or now))
         change.values[REASON] = text(reason) if reason else {"NULL": True}
 
 
@@ -307,10 +331,14 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 
 
 def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Build the UpdateItem of an action, which writes named attributes on condition that nothing changed since."""
+    """Build the UpdateItem of an action, which writes named attributes on condition that nothing changed since.
+
+    `as_read` are further attributes to compare, `MESSAGES` by its length.
+    """
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
     for attribute in as_read:
-        conditions.as_read(attribute, stored)
+        compare = conditions.as_long_as_read if attribute == MESSAGES else conditions.as_read
+        compare(attribute, stored)
     if intent.asks_again:
         conditions.as_read(ATTENTION, stored)
         conditions.as_read(STATUS, stored)

@@ -10,13 +10,13 @@ from conversations.notices import Notice, post_notice
 
 # What the previous holder reads, by the action of a colleague.
 _LOST = {
-    Action.HAND_OFF_ASSIGN.value: "{by} gave this conversation to {to}",
-    Action.HAND_OFF_HAND_OVER.value: "{by} handed this conversation over to {to}",
+    Action.HAND_OFF_ASSIGN.value: "{by} transferred this conversation to {to}",
+    Action.HAND_OFF_HAND_OVER.value: "{by} transferred this conversation to {to}",
     Action.HAND_OFF_TAKE_OVER.value: "{by} took this conversation from you",
     Action.HAND_OFF_TAKE_FROM_COLLEAGUE.value: "{by} took this conversation from you",
-    Action.HAND_OFF_RELEASE.value: "{by} released your conversation",
+    Action.HAND_OFF_RELEASE.value: "{by} returned your conversation to the queue",
 }
-_GOT = "{by} gave you this conversation"
+_GOT = "{by} transferred this conversation to you"
 # Who gets a conversation, and who loses it, as the payload of an action names them.
 CONCERNED = ("colleague", "group", "held by")
 # A service has no name to show, but gives a reason.

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import Conflict
-from console.telemetry import instrumentation
 from console.trail.actions import Action
+from conversations.converting import hand_off_of
 from conversations.handoff.actions import HandOffAction, Intent
 from conversations.handoff.resolution import ChainLink
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from conversations.records import HandOff, name_shown
 
 PLATFORM = "the platform"
@@ -19,18 +18,18 @@ AI = "the AI"
 
 _DID: dict[str, str] = {
     Action.HAND_OFF_REQUEST: "asked for a human",
-    Action.HAND_OFF_TAKE_OVER: "took it over",
-    Action.HAND_OFF_TAKE: "took it",
-    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took it from a colleague",
-    Action.HAND_OFF_RELEASE: "released it",
-    Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
-    Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
-    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
-    Action.HAND_OFF_ASSIGN: "assigned it",
-    Action.HAND_OFF_HAND_OVER: "handed it over to a group",
-    Action.HAND_OFF_MARK_URGENT: "marked it as urgent",
-    Action.HAND_OFF_MARK_NOT_URGENT: "marked it as not urgent",
-    Action.HAND_OFF_LEAVE: "left it with the AI",
+    Action.HAND_OFF_TAKE_OVER: "took over this conversation",
+    Action.HAND_OFF_TAKE: "took this conversation",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took this conversation from a colleague",
+    Action.HAND_OFF_RELEASE: "returned this conversation to the queue",
+    Action.HAND_OFF_HAND_BACK: "returned this conversation to the AI",
+    Action.HAND_OFF_ACKNOWLEDGE: "returned this conversation to the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "let the AI answer",
+    Action.HAND_OFF_ASSIGN: "transferred this conversation to a colleague",
+    Action.HAND_OFF_HAND_OVER: "transferred this conversation to a group",
+    Action.HAND_OFF_MARK_URGENT: "marked this conversation as urgent",
+    Action.HAND_OFF_MARK_NOT_URGENT: "marked this conversation as not urgent",
+    Action.HAND_OFF_LEAVE: "dismissed this conversation",
     Action.HAND_OFF_REASSERT: "restored a person's decision",
 }
 
@@ -104,7 +103,7 @@ def lost_race(
     did = _DID[winner.action_type]
     who = "You" if winner.actor == loser else name_shown(winner.actor) if loser else winner.actor
     again = " already, in another window or with an earlier click" if winner.actor == loser else " first"
-    message = f"{who} {did}{again}{when}. Your action changed nothing."
+    message = f"{who} {did}{again}{when}."
     return LostRace(message, winner.actor, winner.at, hand_off)
 
 
@@ -126,13 +125,13 @@ def _lost_to_the_platform(
     changed = clock.parse_instant(item.plain("updated_at"))
     if hand_off.flag == intent.flag_seen and hand_off.agent == intent.agent_seen:
         if hand_off.action_id == intent.last_action_seen:
-            message = "The routing of this conversation changed at the same moment. Nothing was changed. Try again."
+            message = "The conversation changed at the same moment. Nothing was changed. Look at it and decide again."
             return LostRace(message, PLATFORM, None, hand_off)
         message = "This form was too old. Nothing was changed. Check the current state and decide again."
         return LostRace(message, PLATFORM, None, hand_off)
     if hand_off.agent and hand_off.agent != intent.agent_seen:
         when, agent = _when(hand_off.taken_at, time_zone), hand_off.agent_shown if by_name else hand_off.agent
-        return LostRace(f"{agent} took it first{when}.", agent, hand_off.taken_at, hand_off)
+        return LostRace(f"{agent} took this conversation first{when}.", agent, hand_off.taken_at, hand_off)
     when = _when(changed, time_zone)
     if hand_off.flag:
         return LostRace(f"The platform asked for a human in the meantime{when}.", PLATFORM, changed, hand_off)

@@ -26,10 +26,10 @@ from console.store.connection import call
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail
-from conversations import hand_off_notices
+from conversations.converting import reference_of
+from conversations.handoff import hand_off_notices
 from conversations.handoff.stored import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
 from conversations.models import Conversation
-from conversations.reading import reference_of
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +107,14 @@ def retry_on_collision(work: Callable[[], T]) -> T:
             if not isinstance(cause, ClientError) or not cause.response["Error"]["Code"].startswith("Transaction"):
                 raise
     return work()
+
+
+def write_together(writes: Sequence[dict[str, Any]]) -> None:
+    """Make up to 100 writes (`TransactItems`) in one transaction, retried as `retry_on_collision` does.
+
+    Raises `TransactionRefused` if a condition does not hold, and the store's errors: nothing is written then.
+    """
+    retry_on_collision(lambda: call("TransactWriteItems", TransactItems=list(writes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +200,7 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
         put_new("AUDIT", entry.serialize(), "conversation_id"),
     ]
     try:
-        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
+        write_together(puts)
     except TransactionRefused as refused:
         stored = refused.items[0]
         found = recorded_of(stored) if stored else lookup(act.event_id)
@@ -273,7 +281,7 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
         record["ExpressionAttributeValues"][":one"] = {"N": "1"}
     updates = [{"Update": record}, {"Update": entry}]
     try:
-        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=updates))
+        write_together(updates)
     except TransactionRefused as refused:
         return not only_write and _close_what_is_left([record, entry], refused)
     return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console import clock
-from console.errors import BadReference, ConsoleError, NotFound
+from console.errors import BadReference, ConsoleError, ItemFull, NotFound
 from console.refs import unseal
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
@@ -159,6 +159,9 @@ def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
     sent = send(fence_of(fence.primary_channel, fence.conversation_id, fence.previous, fence.action_id, raw))
     if sent.item is not None and last_action_of(sent.item) == fence.action_id:
         close_quietly(recorded, Result.SUCCESS)
+    elif isinstance(sent.error, ItemFull):
+        # Each run would leave another one.
+        close_quietly(recorded, f"{Result.FAILED}: the conversation has no room left")
     return fence.action_id
 
 

@@ -6,10 +6,11 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from console import clock
-from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUnavailable, Throttled
+from console.errors import ConsoleError, Invalid, ItemFull, NotAccepted, NotFound, StoreUnavailable, Throttled
 from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
+from conversations.converting import hand_off_of, is_gone, redact_about
 from conversations.handoff.actions import (
     GIVES,
     HandOffAction,
@@ -20,7 +21,9 @@ from conversations.handoff.actions import (
     intent_for,
     update_of,
 )
+from conversations.handoff.full_items import note_full
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
+from conversations.handoff.partitions import announce_news, note_arrival
 from conversations.handoff.protocol import (
     HandOffAct,
     RecordedAction,
@@ -44,7 +47,6 @@ from conversations.handoff.stored import (
     was_switch_changed,
 )
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown
 
 MAX_TEXT = 2_000
@@ -52,25 +54,37 @@ UNKNOWN_OUTCOME = "The database did not answer in time. The action may have work
 RELEASE_TRIES = 3
 
 
-def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", to: str = "") -> HandOffOutcome:
+def perform(
+    intent: Intent,
+    staff: Staff,
+    *,
+    reason: str = "",
+    note: str = "",
+    to: str = "",
+    item: Conversation | None = None,
+    owed_at: str = "",
+    as_read: tuple[str, ...] = (),
+) -> HandOffOutcome:
     """Carry out the intent of a form once, however often it is submitted.
 
-    `to` is the colleague or the group that gets the conversation. Raises `Forbidden` (role, or held by a colleague),
-    `Invalid` (reason or receiver missing, texts too long, no such action in this state), `NotFound` (no such
-    conversation in scope), `LostRace` (no longer as seen), `Throttled`, and `StoreUnavailable`, whose message says if
-    the outcome is not known yet.
+    `to` is the colleague or the group that gets the conversation. `item` is the conversation if it was just read,
+    `as_read` names further attributes that must be unchanged since. `owed_at`: see `effect_of`. Raises `Forbidden`
+    (role, or held by a colleague), `Invalid` (reason or receiver missing, texts too long, no such action in this
+    state), `NotFound` (no such conversation in scope), `LostRace` (no longer as seen), `Throttled`, and
+    `StoreUnavailable`, whose message says if the outcome is not known yet.
     """
     reason, note = reason.strip(), note.strip()
     check_allowed(intent, staff)
     _check_texts(intent, reason, note)
-    item = _load(intent.primary_channel, intent.conversation_id)
+    item = item or _load(intent.primary_channel, intent.conversation_id)
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
     if intent.action in GIVES:
         check_receiver(intent, to)
         # The same form submitted for another receiver is another action, which loses to the first one.
         intent = replace(intent, action_id=derive_action_id(intent.action_id, to))
-    return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
+    performance = _Performance(intent, Actor.of(staff), staff.time_zone, to=to, owed_at=owed_at, as_read=as_read)
+    return performance.run(item, reason, note)
 
 
 def derive_action_id(action_id: str, what: str) -> str:
@@ -162,22 +176,17 @@ class _Performance:
         *,
         to: str = "",
         since: datetime | None = None,
+        owed_at: str = "",
         as_read: tuple[str, ...] = (),
     ) -> None:
         self.intent = intent
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
-        self.to, self.since, self.as_read = to, since, as_read
+        self.to, self.since, self.owed_at, self.as_read = to, since, owed_at, as_read
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
         """Record, send and close the action, or continue an earlier submission of the same form."""
-        recorded, is_new = begin(self._act(reason, item), self.at)
-        if not is_new:
-            resumed = announce_resend(recorded, self.at) if recorded.is_pending else None
-            if resumed is None:
-                return self._outcome_of_earlier(recorded)
-            recorded = resumed
         change = effect_of(
             self.intent,
             self.actor.name,
@@ -187,7 +196,16 @@ class _Performance:
             note=note,
             to=self.to,
             since=self.since,
+            owed_at=self.owed_at,
         )
+        # First of all: if the queue cannot know of it, nothing is changed.
+        note_arrival(item.raw, change)
+        recorded, is_new = begin(self._act(reason, item), self.at)
+        if not is_new:
+            resumed = announce_resend(recorded, self.at) if recorded.is_pending else None
+            if resumed is None:
+                return self._outcome_of_earlier(recorded)
+            recorded = resumed
         self.leaves_routing = was_switch_changed(item.raw) and not ends_for_people(self.intent)
         sent = send(update_of(self.intent, change, item.raw, self.as_read))
         if sent.accepted and sent.item is not None:
@@ -201,7 +219,7 @@ class _Performance:
 
     def _act(self, reason: str, item: Conversation) -> HandOffAct:
         intent = self.intent
-        payload = {"reason": reason} if reason else {}
+        payload = {"reason": redact_about(item, reason)} if reason else {}
         if self.to:
             payload["colleague" if intent.action is HandOffAction.ASSIGN else "group"] = self.to
         if intent.agent_seen and intent.agent_seen != self.actor.name:
@@ -223,6 +241,7 @@ class _Performance:
 
     def _succeeded(self, recorded: RecordedAction, raw: Raw, *, replayed: bool) -> HandOffOutcome:
         close_quietly(recorded, Result.SUCCESS)
+        announce_news()
         self._close_previous()
         return HandOffOutcome(self.intent.action, Conversation.from_raw_data(raw), replayed, self.leaves_routing)
 
@@ -260,7 +279,14 @@ class _Performance:
     ) -> ConsoleError:
         """Return the error to raise, and write the result if no write of this action can still arrive."""
         error: ConsoleError
-        if isinstance(sent.error, NotAccepted):
+        if isinstance(sent.error, ItemFull):
+            if not self._person:
+                # It stays pending: a service does the same again once there is room.
+                return sent.error
+            error, result = sent.error, f"{Result.FAILED}: the conversation has no room left"
+            if sent.item is not None:
+                note_full(sent.item)
+        elif isinstance(sent.error, NotAccepted):
             error, result = sent.error, f"{Result.FAILED}: the database refused it as invalid"
         elif sent.item is None:
             error, result = NotFound(), f"{Result.FAILED}: the conversation is gone"

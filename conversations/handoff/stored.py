@@ -8,12 +8,13 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from console import clock
+from console.schema.tables import RECIPIENT_NAMES
 from console.store.calls import table_name
 from console.store.models import plain, sendable
 from console.trail.recording import Actor
 from conversations import records
+from conversations.converting import is_true
 from conversations.models import NOT_URGENT
-from conversations.reading import is_true
 
 Raw = dict[str, dict[str, Any]]
 
@@ -22,34 +23,41 @@ REASON = "hand_off_to_human_reason"
 REQUESTED_AT = "hand_off_requested_at"
 AGENT = "hand_off_agent"
 TAKEN_AT = "hand_off_taken_at"
-NOTE = "hand_off_note"
+# The note, who wrote it, and when.
+NOTE, NOTE_BY, NOTE_AT = "hand_off_note", "hand_off_note_by", "hand_off_note_at"
 WANTED = "hand_off_wanted"
 LAST_ACTION = "hand_off_action_id"
 STATUS = "conversation_status"
+MESSAGES = "messages"
 QUEUE = "gsi_hand_off_queue"
 # Why a conversation that the AI has needs attention; `REQUESTED_AT` then says since when.
 ATTENTION = "hand_off_attention"
-# Causes before `LEFT_AT` need no attention; the AI has been asked to answer since `TO_AI_AT`.
+# Failures before `LEFT_AT` need no attention; the AI was last given it at `TO_AI_AT`. Of these, a return writes both, a
+# dismissal `LEFT_AT`, asking the AI to answer `TO_AI_AT`.
 LEFT_AT, TO_AI_AT = "hand_off_left_at", "hand_off_to_ai_at"
+# Since when the customer has waited whose messages went to the AI unanswered; removed once the AI has written them.
+OWED_AT = "hand_off_owed_at"
 # Why it is urgent, or `NOT_URGENT` if a person marked it as not urgent.
 URGENT, BY_HAND = "hand_off_urgent", "by hand"
-# When people last answered, since when the customer waits again, when the customer last wrote, when a reply failed.
+# When people last answered, since when the customer waits again, when they last wrote, when a reply failed.
 ANSWERED_AT, UNANSWERED_AT = "hand_off_answered_at", "hand_off_unanswered_at"
-HEARD_AT = "hand_off_heard_at"
-REPLY_FAILED_AT = "hand_off_reply_failed_at"
+HEARD_AT, REPLY_FAILED_AT = "hand_off_heard_at", "hand_off_reply_failed_at"
+# Until when the customer's messages need no answer, as a person said; and `ANSWERED_AT` before that.
+NO_ANSWER_AT, ANSWERED_BEFORE = "hand_off_no_answer_at", "hand_off_answered_before"
 # The group that it waits for.
 GROUP = "hand_off_group"
 
-# The platform's routing switch, by which a customer's next message goes to people or the AI; and its value before ours.
-SWITCH, ROUTING_BEFORE = "auto_queue_reply_message", "hand_off_routing_before"
+# The platform's routing switch, by which a customer's next message goes to people or the AI; its value before ours; and
+# when the console last wrote it: messages of about that time are in doubt.
+SWITCH, ROUTING_BEFORE, ROUTED_AT = "auto_queue_reply_message", "hand_off_routing_before", "hand_off_routed_at"
 
 # Attributes of the last time that people had it.
 OF_LAST_TIME = (URGENT, GROUP, ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
 # Attributes to remove once the AI has it again.
 GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE, *OF_LAST_TIME)
 
-# The attributes read of an item: ours, the flag and reason, and those for scope, age, expiry and whether a service is
-# at work on it.
+# The attributes read of an item: ours, the flag and reason, those for scope, age, expiry and whether a service is at
+# work on it, and the recipient's names, which the trail masks.
 ATTRIBUTES = (
     "primary_channel",
     "conversation_id",
@@ -64,20 +72,18 @@ ATTRIBUTES = (
     AGENT,
     TAKEN_AT,
     NOTE,
+    NOTE_BY,
+    NOTE_AT,
     WANTED,
     LAST_ACTION,
     QUEUE,
     ATTENTION,
-    LEFT_AT,
-    TO_AI_AT,
-    URGENT,
-    GROUP,
-    ANSWERED_AT,
-    UNANSWERED_AT,
-    HEARD_AT,
-    REPLY_FAILED_AT,
+    *(LEFT_AT, TO_AI_AT, OWED_AT, NO_ANSWER_AT),
+    *RECIPIENT_NAMES,
+    *OF_LAST_TIME,
     SWITCH,
     ROUTING_BEFORE,
+    ROUTED_AT,
 )
 
 
@@ -366,10 +372,11 @@ def fence_of(
 def update_item(
     primary_channel: str, conversation_id: str, change: Expression, conditions: Conditions, *, returns: str = "ALL_NEW"
 ) -> dict[str, Any]:
-    """Build the request of an UpdateItem; `returns` is its `ReturnValues`."""
+    """Build an UpdateItem; `returns`: its `ReturnValues`, "" for no item. A write of the switch leaves its time."""
     names, values = dict(conditions.names), dict(conditions.values)
     assignments = []
-    for attribute, value in (change.values | change.if_absent).items():
+    routed: Raw = {ROUTED_AT: text(clock.to_iso(clock.now()))} if SWITCH in (*change.values, *change.removed) else {}
+    for attribute, value in (change.values | change.if_absent | routed).items():
         names[f"#{attribute}"] = attribute
         values[f":{attribute}"] = value
         kept = attribute in change.if_absent
@@ -386,8 +393,13 @@ def update_item(
         "UpdateExpression": " ".join(clauses),
         "ConditionExpression": " AND ".join(conditions.clauses),
         "ExpressionAttributeNames": names,
-        "ReturnValues": returns,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    if returns:
+        request |= {"ReturnValues": returns, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     # DynamoDB refuses empty values.
     return request | ({"ExpressionAttributeValues": values} if values else {})
+
+
+def key_in(stored: Raw) -> Raw:
+    """Return the key of an item."""
+    return {name: stored[name] for name in ("primary_channel", "conversation_id")}

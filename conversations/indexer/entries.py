@@ -17,8 +17,10 @@ from console.store.calls import ConditionFailed
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trail.recording import PLATFORM, TrailEntry, build, conversation_trail, save_once
+from conversations.converting import redact_about
 from conversations.handoff.stored import Raw, reason_in
-from conversations.indexer.states import hand_off_marks
+from conversations.models import Conversation
+from conversations.queue_index.states import hand_off_marks
 
 REASON_LENGTH = 2_000
 
@@ -73,9 +75,10 @@ class RecordedRequests:
 
 
 def request_in(stored: Raw, at: str, edge_at: str = "") -> HumanRequest:
-    """Return the request that an item, or an image of it, describes."""
+    """Return the request that an item, or an image of it, describes; its reason without the recipient's names."""
     marks = hand_off_marks(stored)
-    conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
+    conversation_id = stored["conversation_id"]["S"]
+    reason = redact_about(Conversation.from_raw_data(stored), reason_in(stored)[:REASON_LENGTH])
     return HumanRequest(conversation_id, marks.company_id, marks.last_action, at, edge_at, reason)
 
 

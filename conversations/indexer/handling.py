@@ -1,69 +1,31 @@
 """Processing of one record of the stream, or one item of a sweep. Raises the store's errors; safe to repeat."""
 
 from collections import Counter
-from collections.abc import Callable
-from enum import StrEnum
+from contextlib import suppress
 
 from console import clock
-from console.errors import ConsoleError, NotAccepted, Throttled
+from console.errors import ItemFull, Throttled
+from conversations.attention.locks import note_lock, see_lock, with_lock
 from conversations.attention.planning import levels_in, plan
 from conversations.attention.urgency import is_open_for_urgency, urgent_by_middleware, urgent_values
 from conversations.companies import note_company_of
+from conversations.handoff.full_items import note_change
 from conversations.handoff.protocol import read_raw
-from conversations.handoff.stored import REQUESTED_AT, Raw
+from conversations.handoff.stored import REQUESTED_AT, Raw, key_in
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
-from conversations.indexer.states import Repair, hand_off_marks, is_outside, repair_of
-from conversations.indexer.streams.records import StreamChange
-from conversations.indexer.writing import READ, after, key_in, write
 from conversations.insight import writing as insight
+from conversations.messages.older_messages import OLDER, count_older, remove_older
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import new_notifications, notifications_of
-
-
-class WorkOutcome(StrEnum):
-    """The indexer's counters."""
-
-    READ = "read"
-    REPAIRED = "repaired"
-    REQUESTED = "requested"
-    REASSERTED = "reasserted"
-    OVERDUE = "overdue"
-    COUNTED = "counted"
-    RETURNED = "returned"
-    FAILED = "failed"
-
-
-WorkCounts = Counter[str]
-
-
-def format_counts(counts: WorkCounts) -> str:
-    """Format the counts in one line: `412 read, 3 repaired, 2 requests recorded`."""
-    words = {
-        WorkOutcome.READ: "read",
-        WorkOutcome.REPAIRED: "repaired",
-        WorkOutcome.REQUESTED: "requests recorded",
-        WorkOutcome.REASSERTED: "restored",
-        WorkOutcome.FAILED: "failed",
-    }
-    return ", ".join(
-        f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is WorkOutcome.READ
-    )
-
-
-def is_transient(error: Exception) -> bool:
-    """Return whether a retry may succeed: the store was unavailable or busy. Otherwise the item is at fault."""
-    return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
-
-
-def is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
-    """Pass a record that could not be handled to `keep`; return False if the record must be retried, as that failed."""
-    try:
-        keep(record)
-    except ConsoleError as error:
-        return not is_transient(error)
-    return True
+from conversations.outbox.forgetting import remove_messages
+from conversations.queue_index.states import Repair, hand_off_marks, is_outside, repair_of
+from conversations.queue_index.writing import READ, after, write
+from conversations.receiving.other_conversations import note_taken
+from conversations.receiving.witnessing import note_routing
+from conversations.workers.counts import WorkCounts, WorkOutcome
+from conversations.workers.streams.records import StreamChange
 
 
 def handle(change: StreamChange) -> WorkCounts:
@@ -71,15 +33,27 @@ def handle(change: StreamChange) -> WorkCounts:
     done: WorkCounts = Counter({WorkOutcome.READ: 1})
     if change.new is None:
         if change.old is not None:
-            insight.remove(change.old)
+            remove_what_is_left(change.old)
         return done
-    done += _handle_image(change, change.new)
-    plan(change.new, change.old or {})
+    image = note_lock(change)
+    # In a full item nothing can be repaired. It is noted below, and everything else goes on.
+    with suppress(ItemFull):
+        done += _handle_image(change, image)
+    note_change(change.new, change.old or {})
+    plan(image, change.old or {})
+    note_routing(change.new, change.old or {})
+    note_taken(change.new, change.old or {})
     announce(new_notifications(change.new, change.old or {}, levels_in(change.new), clock.now(), change.at))
     # Last, so that a failure to register the company keeps no conversation out of the queue.
     note_company_of(change.new)
     done[WorkOutcome.COUNTED] += insight.note_change(change.new, change.old)
     return done
+
+
+def _read(key: Raw) -> Raw | None:
+    """Read an item to judge it, None if it is gone."""
+    stored = read_raw(key, READ)
+    return None if stored is None else with_lock(stored)
 
 
 def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
@@ -96,9 +70,23 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
         _mark_urgent(edge)
     elif repair_of(image, clock.now()) is not None:
         # The image may be old, so judge the current item.
-        stored = read_raw(key_in(image), READ)
+        stored = _read(key_in(image))
         done[WorkOutcome.REPAIRED] += stored is not None and repair_item(stored) is not None
     return done
+
+
+def remove_what_is_left(image: Raw) -> None:
+    """Remove what the console has of an item that is gone: its link in Insight, and its messages.
+
+    `image` is the item as it was, or its key alone. What an item with the same key has now stays. Raises the store's
+    errors; safe to repeat.
+    """
+    stored = read_raw(key_in(image), (*key_in(image), OLDER))
+    if stored is None or (count_older(image) and not count_older(stored)):
+        remove_older(image)
+    if stored is None:
+        insight.remove(image)
+        remove_messages(image["primary_channel"]["S"], image["conversation_id"]["S"])
 
 
 def _mark_urgent(edge: requests.FlagRise) -> None:
@@ -127,8 +115,13 @@ def _waits_because_of(stored: Raw, edge: requests.FlagRise) -> bool:
 
 def handle_item(stored: Raw) -> WorkCounts:
     """Process one item of a sweep, except for its facts."""
-    done = Counter({WorkOutcome.READ: 1}) + _handle_stored(stored)
+    done: WorkCounts = Counter({WorkOutcome.READ: 1})
+    note_change(stored, {})
+    stored = see_lock(stored, clock.now())
+    with suppress(ItemFull):
+        done += _handle_stored(stored)
     plan(stored, {})
+    note_routing(stored, {})
     announce(notifications_of(stored, levels_in(stored), clock.now()))
     note_company_of(stored)
     return done
@@ -167,7 +160,7 @@ def repair_item(stored: Raw) -> tuple[Raw, Repair] | None:
         _record_ending_request(current, repair)
         if write(current, repair):
             return after(current, repair), repair
-        current = read_raw(key_in(stored), READ)
+        current = _read(key_in(stored))
     raise Throttled(requests.TOO_BUSY)
 
 

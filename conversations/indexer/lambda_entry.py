@@ -14,7 +14,16 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
     """Handle an event's records, see `streams.events`; a record that can never be handled is left to the next sweep."""
     start()
     from conversations.indexer.handling import handle
-    from conversations.indexer.lease import INDEXER
-    from conversations.indexer.streams.events import handle_event
+    from conversations.queue_index.refreshing import TouchedPartitions
+    from conversations.workers.counts import WorkCounts
+    from conversations.workers.lease import INDEXER
+    from conversations.workers.streams.events import handle_event
+    from conversations.workers.streams.records import StreamChange
 
-    return handle_event(event, INDEXER, handle)
+    touched = TouchedPartitions()
+
+    def note_and_handle(change: StreamChange) -> WorkCounts:
+        touched.note(change)
+        return handle(change)
+
+    return handle_event(event, INDEXER, note_and_handle, settle=touched.refresh)

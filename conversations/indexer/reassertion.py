@@ -11,11 +11,12 @@ import hashlib
 from datetime import timedelta
 
 from console import clock
-from console.errors import ConsoleError, NotFound
+from console.errors import ConsoleError, ItemFull, NotFound
 from console.store.models import plain
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import PLATFORM
+from conversations.handoff.partitions import note_arrival
 from conversations.handoff.protocol import (
     HandOffAct,
     RecordedAction,
@@ -46,7 +47,7 @@ from conversations.handoff.stored import (
     update_item,
     waiting_key,
 )
-from conversations.indexer.states import hand_off_marks, platform_time
+from conversations.queue_index.states import hand_off_marks, platform_time
 from conversations.records import is_processing
 
 # The longest that a Lambda runs: it writes back what it read within this time.
@@ -115,17 +116,22 @@ def reassert(stored: Raw) -> bool:
         seen={"stamp": marks.last_action, "flag": marks.flag},
         payload={"to": "human" if marks.wanted else "ai"},
     )
+    change = _change(act, stored)
+    note_arrival(stored, change)
     recorded, is_new = begin(act, clock.now())
     if not is_new:
         resumed = announce_resend(recorded, clock.now()) if recorded.is_pending else None
         if resumed is None:
             return False
         recorded = resumed
-    return _conclude(act, recorded, send(_update(act, stored)), recorded_of(record.raw))
+    # Provided nobody acted since.
+    conditions = as_seen(marks.flag, marks.agent, marks.last_action, stored)
+    update = update_item(act.primary_channel, act.conversation_id, change, conditions)
+    return _conclude(act, recorded, send(update), recorded_of(record.raw))
 
 
-def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
-    """Build the write: the flag as the action wanted it, provided nobody acted since. Never sets `updated_at`."""
+def _change(act: HandOffAct, stored: Raw) -> Expression:
+    """Return what is written: the flag as the action wanted it. Never sets `updated_at`."""
     marks = hand_off_marks(stored)
     change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
     if marks.wanted:
@@ -138,8 +144,7 @@ def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
     else:
         change.values[REASON] = {"NULL": True}
         change.removed = (*GONE_WITH_THE_AI, ATTENTION)
-    conditions = as_seen(marks.flag, marks.agent, marks.last_action, stored)
-    return update_item(act.primary_channel, act.conversation_id, change, conditions)
+    return change
 
 
 def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: RecordedAction) -> bool:
@@ -150,7 +155,8 @@ def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: R
             # The restored action was the item's last one, so it took effect, even if its result was never recorded.
             close_quietly(restored, Result.SUCCESS)
         return True
-    if sent.accepted is None:
+    if sent.accepted is None or isinstance(sent.error, ItemFull):
+        # It stays pending, and is done once the store answers, or has room.
         raise sent.error or ConsoleError()
     if sent.only_write and recorded.attempts == 1:
         close_quietly(recorded, f"{Result.CONFLICT}: somebody acted first", only_write=True)

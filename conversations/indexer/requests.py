@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from console import clock
 from console.errors import Throttled
 from conversations.handoff.protocol import read_raw
-from conversations.handoff.stored import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text, waiting_key
+from conversations.handoff.stored import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, key_in, text, waiting_key
 from conversations.indexer import entries
 from conversations.indexer.entries import HumanRequest, RecordedRequests, request_in
-from conversations.indexer.states import (
+from conversations.queue_index.states import (
     HandOffMarks,
     Repair,
     hand_off_marks,
@@ -26,8 +26,8 @@ from conversations.indexer.states import (
     queue_key,
     repair_of,
 )
-from conversations.indexer.streams.records import StreamChange
-from conversations.indexer.writing import READ, after, key_in, write
+from conversations.queue_index.writing import READ, after, write
+from conversations.workers.streams.records import StreamChange
 
 TRIES = 8
 TOO_BUSY = "The conversation changes too often to be indexed now."

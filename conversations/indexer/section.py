@@ -4,8 +4,8 @@ from datetime import datetime
 
 from console.system_sections import SystemSection
 from console.trees import Fact, instant_fact
-from conversations.indexer.health import IndexerHealth, read_health
-from conversations.indexer.lease import LAMBDA, STREAM, SWEEP
+from conversations.workers.beats import IndexerHealth, read_health
+from conversations.workers.lease import LAMBDA, STREAM, SWEEP
 
 TITLE = "Index of the queue"
 _MODES = {

@@ -10,11 +10,14 @@ from typing import Any
 
 from console import clock
 from console.store.presence import table_ready
-from conversations.indexer.handling import WorkCounts, WorkOutcome, format_counts, handle
-from conversations.indexer.lease import INDEXER, STREAM, SWEEP
-from conversations.indexer.leased import LeasedWorker
-from conversations.indexer.streams.following import StreamFollower
+from conversations.indexer.handling import handle
 from conversations.indexer.sweep import Sweep
+from conversations.queue_index.refreshing import TouchedPartitions
+from conversations.workers.counts import WorkCounts, WorkOutcome, format_counts
+from conversations.workers.lease import INDEXER, STREAM, SWEEP
+from conversations.workers.leased import LeasedWorker
+from conversations.workers.streams.following import StreamFollower
+from conversations.workers.streams.records import StreamChange
 
 # Without a stream: how long a request may go unnoticed.
 SWEEP_EVERY = timedelta(minutes=1)
@@ -33,6 +36,7 @@ class Worker(LeasedWorker):
         self._sweep: Sweep | None = None
         self._sweep_owed = self._facts_owed = self._sweep_failed = self._is_indexed = False
         self._swept_at: datetime | None = None
+        self._touched = TouchedPartitions()
 
     @property
     def failed(self) -> bool:
@@ -47,7 +51,9 @@ class Worker(LeasedWorker):
         self._swept_at = clock.parse_instant(self.lease.state.get("last_sweep_at"))
         arn = self._find_stream()
         self.mode = STREAM if arn else SWEEP
-        self._following = StreamFollower(arn, self.lease, self._now, handle) if arn else None
+        self._following = (
+            StreamFollower(arn, self.lease, self._now, self._handle, settle=self._touched.refresh) if arn else None
+        )
         self._sweep = None
         missed = self._following is not None and self._following.owes_sweep
         self._is_indexed = self.lease.state.get("backfilled_at") is not None and not missed
@@ -74,6 +80,10 @@ class Worker(LeasedWorker):
             self._sweep_owed = self._sweep_owed or self._following.owes_sweep
         self.counts += done
         return done
+
+    def _handle(self, change: StreamChange) -> WorkCounts:
+        self._touched.note(change)
+        return handle(change)
 
     def _is_sweep_due(self) -> bool:
         if self._facts_owed:

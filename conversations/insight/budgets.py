@@ -26,7 +26,7 @@ from console.store.models import items_of, plain_item, version_of
 from console.store.presence import table_ready
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
-from conversations.companies import check_team_lead
+from conversations.companies import check_team_lead, name_or_id
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
 from conversations.insight.reading import MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
@@ -127,14 +127,17 @@ def load(company_id: str, staff: Staff) -> CostBudget:
 def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) -> None:
     """Set a company's budget and record it in the trail; None removes it. `version` is the one the user saw.
 
+    The amount that the user saw is no change and is not recorded.
     Raises the errors of `load`, `Invalid` if there are too many budgets, and `Conflict` if somebody else changed it
     meanwhile.
     """
     stored = load(company_id, staff)
     if not stored.version and len(list_budgets()) >= MOST:
         raise Invalid(f"There can be up to {MOST:,} budgets. Remove one first.")
+    if version == stored.version and (amount or None) == stored.amount:
+        return
     values = {} if amount is None else {"amount": f"{amount:.2f}"} | _spent_now(company_id)
-    payload = {"company": company_id, "dollars a month": "none" if amount is None else f"{amount:,.2f}"}
+    payload = {"company": name_or_id(company_id), "from": _for_trail(stored.amount), "to": _for_trail(amount)}
     entry = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
     try:
         put_version(PARTITION, company_id, values, version, entry)
@@ -143,6 +146,10 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
             "Somebody else has just changed this budget. Save again to replace their change with yours."
         ) from refused
     known_budgets.cache_clear()
+
+
+def _for_trail(amount: Decimal | None) -> dict[str, str]:
+    return {} if amount is None else {"dollars a month": f"{amount:,.2f}"}
 
 
 def _spent_now(company_id: str) -> dict[str, Any]:

@@ -21,14 +21,22 @@ from typing import Any, Self
 
 from console import clock
 from console.errors import TableMissing
+from conversations.converting import model_in
 from conversations.handoff.stored import Raw
 from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
-from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, latest_items
+from conversations.insight.subjects import (
+    FactSubject,
+    KnownFacts,
+    Place,
+    SourceReference,
+    counted_day,
+    hash_content,
+    latest_items,
+)
 from conversations.insight.words import OTHER, UNKNOWN, code_of
-from conversations.messages import whole_number
-from conversations.reading import model_in
+from conversations.messages.content import whole_number
 from conversations.records import Speaker
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import begun_at, is_usable, owner_of
@@ -141,7 +149,7 @@ def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
     for item in map(queries.session_in, items):
         session_id = item.plain("SessionId")
         if is_usable(session_id):
-            state = hash((repr(item.raw), queries.is_session_expired(item), is_over(created_at(item))))
+            state = hash_content(item.raw, queries.is_session_expired(item), is_over(created_at(item)))
             user_id = item.plain("UserId")
             yield SessionSubject(user_id, session_id, name=("session", user_id, session_id), state=state)
 
@@ -156,5 +164,5 @@ def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
         user_id = next((each for each in users if is_usable(each)), "")
         first = events[0].raw["TimestampCreated"]["N"]
         over = is_over(begun_at(session_id))
-        state = hash((repr([each.raw for each in events]), over))
+        state = hash_content([each.raw for each in events], over)
         yield SessionSubject(user_id, session_id, name=("chat", session_id, first), state=state)

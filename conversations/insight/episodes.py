@@ -12,11 +12,13 @@ from typing import Any
 
 from console import clock
 from console.store.models import plain
+from conversations.converting import model_in
 from conversations.handoff.stored import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
-from conversations.insight.words import code_of, version_of
-from conversations.messages import MessageFigures, StoredMessages
-from conversations.reading import model_in
+from conversations.insight.words import code_of, reason_code, version_of
+from conversations.messages.message import MessageFigures, StoredMessages
+from conversations.messages.older_messages import OLDER
+from conversations.messages.repetitions import fold_repetitions
 from conversations.records import Family, Speaker, family_of
 
 # A message after this much silence starts another episode.
@@ -27,7 +29,7 @@ MOST_EPISODES = 120
 READ = (
     *("primary_channel", "conversation_id", "company_id", "project_id", "channel_method", "created_at", "updated_at"),
     *("initial_request_timestamp", "processor_version", "router_version", "ai_config", "failure_reason", "ttl"),
-    *("messages", STATUS, FLAG, LAST_ACTION, "hand_off_message_ids", "hand_off_answered_at"),
+    *("messages", STATUS, FLAG, LAST_ACTION, "hand_off_message_ids", OLDER, "hand_off_answered_at"),
     *("hand_off_reply_failed_at", "hand_off_to_human_reason", "hand_off_requested_at"),
 )
 
@@ -78,8 +80,8 @@ def has_same_facts(new: Raw, old: Raw) -> bool:
 
 
 def episodes_of(stored: Raw) -> ItemEpisodes:
-    """Read the episodes of an item in DynamoDB JSON. Never raises, whatever it contains."""
-    messages = StoredMessages.of(stored.get("messages")).without_repeated(_texts(stored, "hand_off_message_ids"))
+    """Read the episodes of an item in DynamoDB JSON, with all of its messages. Never raises, whatever it contains."""
+    messages = fold_repetitions(StoredMessages.of(stored.get("messages")), _texts(stored, "hand_off_message_ids"))
     changed = _instant(stored, "updated_at", "created_at")
     channel = text_in(stored, "channel_method").strip().lower()
     failed, why = _failure(stored)
@@ -145,7 +147,7 @@ def _failure(stored: Raw) -> tuple[str, str]:
     status = _plain(stored, STATUS)
     if family_of(status) is not Family.FAILED:
         return "", ""
-    return code_of(status).lower(), code_of(_plain(stored, "failure_reason"))
+    return code_of(status).lower(), reason_code(_plain(stored, "failure_reason"))
 
 
 def _is_done(stored: Raw) -> bool:

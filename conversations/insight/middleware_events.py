@@ -19,9 +19,9 @@ from conversations.handoff.stored import Raw
 from conversations.insight.facts import InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.of_middleware import MiddlewareSubject, is_alive
-from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, latest_expiry
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, hash_content, latest_expiry
 from conversations.insight.words import code_of
-from conversations.messages import whole_number
+from conversations.messages.content import whole_number
 
 EVENT, EVENTS = "middleware event", "events"
 READ = (
@@ -91,7 +91,7 @@ def events_in(items: list[Raw]) -> Iterator[EventsSubject]:
             conversation_id,
             ids,
             name=("events", conversation_id, str(records[0].plain("event_id"))),
-            state=hash(repr([each.raw for each in records])),
+            state=hash_content([each.raw for each in records]),
         )
 
 

@@ -22,10 +22,11 @@ from conversations.insight.subjects import (
     Place,
     SourceReference,
     counted_day,
+    hash_content,
     latest_expiry,
     latest_items,
 )
-from conversations.insight.words import code_of
+from conversations.insight.words import code_of, reason_code
 
 ACTIONS = "actions"
 READ = ("conversation_id", "ts_action_id", "action_type", "result", "actor", "company_id", "expires_at")
@@ -106,7 +107,7 @@ def trails_in(items: list[Raw]) -> Iterator[TrailSubject]:
             frozenset(map(_day_of_entry, entries)),
             named=_companies(entries),
             name=("trail", conversation_id, str(entries[0].plain("ts_action_id"))),
-            state=hash(repr([each.raw for each in entries])),
+            state=hash_content([each.raw for each in entries]),
         )
 
 
@@ -114,7 +115,7 @@ def cause_of(result: Any) -> str:
     """Return why something failed: one of a few kinds, or the code in the result, or `other`."""
     reason = reason_of(result)
     found = next((cause for cause, pattern in _CAUSES if pattern.search(reason[:2_000])), "")
-    return found or code_of(reason).lower()
+    return found or reason_code(reason).lower()
 
 
 def _day_of_entry(entry: AuditEntry) -> str:

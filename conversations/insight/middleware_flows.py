@@ -16,7 +16,7 @@ from conversations.handoff.stored import Raw
 from conversations.insight.facts import FactKind, InsightFact, fact_data
 from conversations.insight.of_middleware import MiddlewareSubject, is_alive
 from conversations.insight.places import read_place, write_place
-from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, latest_expiry
+from conversations.insight.subjects import KnownFacts, Place, SourceReference, counted_day, hash_content, latest_expiry
 from conversations.insight.words import code_of
 
 FLOW = "flow"
@@ -93,7 +93,7 @@ def flows_in(items: list[Raw]) -> Iterator[FlowSubject]:
                 asked,
                 latest_expiry([state.plain("expires_at")]),
                 name=("flow", conversation_id),
-                state=hash((repr(state.raw.get("pending_flow")), asked is None)),
+                state=hash_content(state.raw.get("pending_flow"), asked is None),
             )
 
 

@@ -10,11 +10,11 @@ from datetime import datetime
 
 from console import clock
 from console.store.models import ForeignModel
+from conversations.finding.lookups import known_conversation
 from conversations.insight.facts import FactDay, FactKind
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.places import get_or_create_place
 from conversations.insight.subjects import FactSubject, Place
-from conversations.lookups import known_conversation
 
 ABOUT = "middleware"
 

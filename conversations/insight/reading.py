@@ -60,6 +60,11 @@ class InsightPeriod:
         return f"{self.first.day} {self.first:%b} to {self.last.day} {self.last:%b %Y}"
 
     @property
+    def iso(self) -> str:
+        """The period in ISO 8601: `2026-11-02`, or `2026-11-02/2026-11-08`."""
+        return f"{self.first}" if self.first == self.last else f"{self.first}/{self.last}"
+
+    @property
     def short(self) -> str:
         """The first day, as a label of a chart's axis."""
         return f"{self.first.day} {self.first:%b}"
@@ -97,7 +102,7 @@ class StepNumbers:
 class TopicNumbers:
     """The sums of one topic by the steps of a period, oldest first; `earlier`: those of the period before, if wanted.
 
-    `at` is when the oldest of the latest day's sums was made, if known.
+    `at` is when the newest of the latest day's sums was made, if known.
     """
 
     steps: Sequence[StepNumbers] = ()
@@ -162,9 +167,10 @@ def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
     for each in sums:
         days[each.day] += (each.packed,)
     latest = max(days, default=None)
+    # A company is summed up when something of it changes, so older sums of others are current too.
     times = [at for each in sums if each.day == latest and (at := each.at) is not None]
     earlier = _in_steps(query.period.before, days) if query.compare else None
-    return TopicNumbers(_in_steps(query.period, days), earlier, min(times, default=None))
+    return TopicNumbers(_in_steps(query.period, days), earlier, max(times, default=None))
 
 
 def _in_steps(period: InsightPeriod, days: Mapping[date, tuple[str | bytes, ...]]) -> list[StepNumbers]:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import WorkCounts, WorkOutcome
 from conversations.insight.episodes import READ
 from conversations.insight.facts import changed_days
 from conversations.insight.rolling import Rolled, roll
 from conversations.insight.walking import RetryPolicy, no_retry, read_page, write_all
 from conversations.insight.writing import note
+from conversations.workers.counts import WorkCounts, WorkOutcome
 
 
 def rebuild_conversations(trying: RetryPolicy = no_retry) -> Iterator[WorkCounts]:

@@ -6,6 +6,7 @@ Everything may therefore happen twice, late, in any order and concurrently, as w
 (`writing`).
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -53,6 +54,11 @@ class SourceReference:
     pseudonym: str
     parts: tuple[str, ...]
     expires: int | None = None
+
+
+def hash_content(*content: Any) -> int:
+    """Return a hash of stored items or their parts, whatever the order of attributes: DynamoDB leaves it open."""
+    return hash(json.dumps(content, sort_keys=True, default=repr))
 
 
 @dataclass

@@ -5,8 +5,10 @@ Made from the sums that the reports use; names no person.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
+from console import clock
 from conversations.companies import Company
 from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind
@@ -14,7 +16,12 @@ from conversations.insight.measures import ANY, Outcome, Topic
 from conversations.insight.reading import DAY, InsightQuery, TopicNumbers, month_end, read_topics
 from conversations.insight.reports.base import ChartPanel, Figure, Numbers
 from conversations.insight.reports.causes import asked_for_people, failed_conversations
-from conversations.insight.reports.outcomes import EPISODE_MEANS, outcome_share, outcomes_by_day
+from conversations.insight.reports.outcomes import (
+    EPISODE_MEANS,
+    conversations_with_outcome,
+    outcome_share,
+    outcomes_by_day,
+)
 from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
 from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 from conversations.insight.reports.waits import HUMAN_WAITS, overdue_answers
@@ -50,13 +57,18 @@ class SummarySection:
 
 @dataclass(frozen=True, slots=True)
 class WeeklySummary:
-    """The whole summary. `budget` is that of the month with most of the week's days; None without one."""
+    """The whole summary. `with_customer` is the number of conversations that shares of outcomes are of.
+
+    `budget` is that of the month with most of the week's days, None without one, and what was spent until `until`.
+    """
 
     company: Company
     week: IsoWeek
     sections: tuple[SummarySection, ...]
     chart: ChartPanel
+    with_customer: int
     budget: MonthCost | None
+    until: date
     unpriced: int
 
     @property
@@ -115,7 +127,9 @@ def read_summary(company: Company, week: IsoWeek) -> WeeklySummary:
             *_feedback(feedback),
         ),
         outcomes_by_day(numbers[Topic.OUTCOMES]),
+        conversations_with_outcome(numbers[Topic.OUTCOMES].amount),
         budget[0] if budget else None,
+        until,
         unpriced,
     )
 
@@ -199,8 +213,10 @@ def _sentences(summary: WeeklySummary) -> Iterator[str]:
     else:
         yield f"{_count(of['conversations'], 'conversation')} began{_before(of['conversations'])}."
     if of["ai_percent"].value is not None:
+        number = summary.with_customer
+        whose = f"Of the {number:,} conversation{'' if number == 1 else 's'} in which the customer wrote"
         yield (
-            f"The AI resolved {of['ai_percent'].text} of conversations{_before(of['ai_percent'])}, and people resolved "
+            f"{whose}, the AI resolved {of['ai_percent'].text}{_before(of['ai_percent'])} and people "
             f"{of['person_percent'].text}; {of['unanswered_percent'].text} went unanswered."
         )
     if (rate := of["hand_off_rate_percent"]).value is not None:
@@ -224,7 +240,8 @@ def _sentences(summary: WeeklySummary) -> Iterator[str]:
             yield f"{words.format(_count(of[key], 'conversation'))}{_before(of[key])}.{worst}"
     yield f"AI tokens cost {of['cost_usd'].text}{_before(of['cost_usd'])}."
     if summary.budget is not None:
-        yield budget_sentence(summary.budget)
+        is_past = summary.until < clock.now().date()
+        yield budget_sentence(summary.budget, summary.until if is_past else None)
     if summary.unpriced:
         yield unpriced_sentence(summary.unpriced)
 
@@ -237,12 +254,13 @@ def _before(figure: Figure, text: str = "") -> str:
     return "" if figure.before is None else f" (the week before: {text or figure.text_before})"
 
 
-def budget_sentence(cost: MonthCost) -> str:
-    """Return what is spent of a month's budget, in words."""
-    rest = f"${cost.over:,.2f} over budget" if cost.over else f"${cost.left:,.2f} is left"
+def budget_sentence(cost: MonthCost, until: date | None = None) -> str:
+    """Return what is spent of a month's budget, in words; with `until`, what was spent by the end of that day."""
+    when, verb = (f"By the end of {until.day} {until:%B}, ", "was") if until else ("", "is")
+    rest = f"${cost.over:,.2f} over budget" if cost.over else f"${cost.left:,.2f} {verb} left"
     return (
-        f"{cost.percent}% of the budget for {cost.first:%B %Y} is spent: ${cost.spent:,.2f} of ${cost.amount:,.2f}, "
-        f"{rest}."
+        f"{when}{cost.percent}% of the budget for {cost.first:%B %Y} {verb} spent: ${cost.spent:,.2f} of "
+        f"${cost.amount:,.2f}, {rest}."
     )
 
 

@@ -21,7 +21,15 @@ from console.errors import TableMissing
 from conversations.handoff.stored import Raw
 from conversations.insight.facts import UNDATED, FactDay, FactKind, InsightFact, day_of, fact_data
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.subjects import FactSubject, KnownFacts, Place, SourceReference, counted_day, latest_expiry
+from conversations.insight.subjects import (
+    FactSubject,
+    KnownFacts,
+    Place,
+    SourceReference,
+    counted_day,
+    hash_content,
+    latest_expiry,
+)
 from conversations.insight.words import OTHER, code_of
 from conversations.records import Speaker
 from conversations.stores.items import speaker_of
@@ -176,5 +184,5 @@ def _conversation_of(raw: Raw) -> TenantConversationSubject | None:
         said,
         latest_expiry([item.plain("ttl")]),
         name=("conversation", partition, conversation_id),
-        state=hash(repr(raw)),
+        state=hash_content(raw),
     )

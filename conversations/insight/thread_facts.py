@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from console import clock
 from console.store.connection import batch_get
 from console.store.models import ForeignModel
+from conversations.converting import model_in
 from conversations.handoff.stored import Raw
 from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
 from conversations.insight.identity import pseudonym_of
@@ -28,12 +29,12 @@ from conversations.insight.subjects import (
     Place,
     SourceReference,
     counted_day,
+    hash_content,
     latest_expiry,
     latest_items,
 )
 from conversations.insight.words import OTHER, UNKNOWN, code_of, host_name
-from conversations.messages import whole_number
-from conversations.reading import model_in
+from conversations.messages.content import whole_number
 from conversations.records import Speaker
 from conversations.stores.items import speaker_of
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, THREAD, ThreadKey, instant_of
@@ -152,7 +153,7 @@ def threads_in(items: list[Raw]) -> Iterator[ThreadSubject]:
             found.setdefault(key, []).append(raw)
     for key, parts in found.items():
         name = ("thread", key.base, key.thread_id, parts[0]["PK"]["S"], parts[0]["SK"]["S"])
-        yield ThreadSubject(key, name=name, state=hash(repr(parts)))
+        yield ThreadSubject(key, name=name, state=hash_content(parts))
 
 
 def _key_of(raw: Raw) -> ThreadKey | None:

@@ -12,12 +12,12 @@ from typing import Any
 
 from console import clock
 from console.trees import clean, isolated
+from conversations.converting import channel_of, model_in, text_of
 from conversations.insight.prices import Tokens, cost
-from conversations.messages import MessageFigures, StoredMessages
+from conversations.messages.message import MessageFigures, StoredMessages
 from conversations.models import Conversation
-from conversations.reading import channel_of, model_in, text_of
+from conversations.outbox.states import NOT_ARRIVED
 from conversations.records import Speaker
-from conversations.sending.states import NOT_ARRIVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,6 @@ from console.store.calls import submit, table_name
 from console.store.connection import call
 from console.store.presence import table_ready
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
-from conversations.indexer.leased import LeasedWorker
 from conversations.insight import (
     chat_facts,
     middleware_events,
@@ -36,6 +34,8 @@ from conversations.insight import (
 )
 from conversations.insight.facts import FactKind
 from conversations.insight.subjects import FactSubject, write_facts
+from conversations.workers.counts import WorkCounts, WorkOutcome, is_transient
+from conversations.workers.leased import LeasedWorker
 
 logger = logging.getLogger(__name__)
 

@@ -41,6 +41,12 @@ _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
+# Codes of services without an underscore. Any other single word may be a name.
+_ONE_WORD_CODES = frozenset(
+    (UNKNOWN, "timeout", "throttled", "unavailable", "unreachable", "invalid", "conflict", "locked", "forbidden")
+)
+
+
 def code_of(value: Any) -> str:
     """Return a service's name for something, if it is one and contains no personal data; else `unknown` or `other`."""
     if not isinstance(value, str) or not value.strip():
@@ -73,9 +79,13 @@ def reason_kind(reason: Any) -> str:
     found = next((kind for kind, pattern in _REASONS if pattern.search(reason[:2_000])), "")
     if found:
         return found
-    # A one-word code says more than its kind, but a name would be one word too.
+    return reason_code(reason).lower()
+
+
+def reason_code(reason: Any) -> str:
+    """Return the code of a reason, as `code_of`; `other` for a word that may be somebody's name."""
     code = code_of(reason)
-    return code.lower() if "_" in code else OTHER
+    return code if "_" in code or code.lower() in _ONE_WORD_CODES else OTHER
 
 
 def confidence_band(value: Any) -> str:

@@ -23,7 +23,8 @@ from conversations.insight.episodes import READ, ItemEpisodes, episodes_of, has_
 from conversations.insight.facts import InsightFact, StoredFact, mark_changed, read_fact, remove_fact, write_fact
 from conversations.insight.hand_offs import HandOffPeriod, read_periods
 from conversations.insight.identity import forget_link, save_link
-from conversations.insight.subjects import TOO_BUSY, Place
+from conversations.insight.subjects import TOO_BUSY, Place, hash_content
+from conversations.messages.older_messages import with_older
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def forget_seen() -> None:
 
 def _state_of(stored: Raw) -> int:
     messages = stored.get("messages", {}).get("L") or ()
-    return hash(repr([stored.get(name) for name in READ if name not in ("messages", "ai_config")]) + str(len(messages)))
+    return hash_content([stored.get(name) for name in READ if name not in ("messages", "ai_config")], len(messages))
 
 
 def note(image: Raw) -> bool:
@@ -128,7 +129,7 @@ class _FactWrite:
                 if self._linked is not None:
                     forget_link(pseudonym_in(self._image))
                 return False
-            found = episodes_of(stored)
+            found = episodes_of(with_older(stored))
             places = places_of(stored, found)
             if not self._is_ready(stored, places):
                 continue
@@ -221,7 +222,7 @@ class _FactWrite:
 
 
 def _places_in(stored: Raw) -> list[Place]:
-    return places_of(stored, episodes_of(stored))
+    return places_of(stored, episodes_of(with_older(stored)))
 
 
 def _tells_of_people(stored: Raw) -> bool:

@@ -11,12 +11,12 @@ from console.errors import BadReference, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
 from console.templatetags.components import zone_of
-from conversations.companies import names_for
-from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
-from conversations.queries import ConversationList, load_row, neighbour_of, of_company, of_recipient, of_reply
+from conversations.converting import CHANNELS
+from conversations.finding.listing import ConversationList, neighbour_of
+from conversations.finding.queries import load_row, of_company, of_project, of_recipient, of_reply
+from conversations.lists.forms import CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import neighbour_in_tab
-from conversations.reading import CHANNELS
 from conversations.records import ConversationSummary
 
 
@@ -26,13 +26,14 @@ def list_of(context: dict[str, Any], staff: Staff) -> ConversationList | None:
     filters = RecipientFilter(query).filters(zone_of(staff))
     try:
         match context:
-            case {"list": "company", "company": str() as company} | {
+            case {"list": "company", "company": str() as company} if staff.scope.covers_company(company):
+                return of_company(company, filters, staff, in_time=CompanyListFilter(query).in_time)
+            case {
                 "list": "project",
                 "company": str() as company,
-                "project": str(),
+                "project": str() as project,
             } if staff.scope.covers_company(company):
-                in_time = CompanyListFilter(query).in_time
-                return of_company(company, filters, staff, context.get("project", ""), in_time=in_time)
+                return of_project(company, project, filters, staff)
             case {"list": "recipient", "reference": str() as reference}:
                 return of_recipient(unseal("recipient", reference, 1)[0], filters, staff)
             case {"list": "replies", "reference": str() as reference}:
@@ -85,12 +86,12 @@ def _beside_in_queue(
     """Return the row next to one in a tab of the queue as it is now; None for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
-    form, companies = queue_form_of(context), names_for(staff)
+    form = queue_form_of(context)
     try:
         row = load_row(reference, staff)
     except NotFound:
         row = None
-    found = neighbour_in_tab(form.chosen_tab, companies, staff.username, form.filters(), row, back=back)
+    found = neighbour_in_tab(form.chosen_tab, staff, form.filters(), row, back=back)
     return found.summary if found else None
 
 

@@ -14,9 +14,16 @@ from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_looku
 from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.models import SORT_KEY_BYTES
-from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
-from conversations.queries import FAMILY, ConversationFilters
-from conversations.reading import CHANNELS, words
+from conversations.converting import CHANNELS, words
+from conversations.finding.filters import FAMILY, ConversationFilters
+from conversations.finding.lookups import (
+    LookupFinding,
+    country_codes,
+    find_by_id,
+    find_recipient,
+    find_replies,
+    spellings,
+)
 from conversations.records import ConversationSummary, Family
 
 _BY_FAMILY = {f"{FAMILY}{family}": family.label for family in Family}
@@ -35,7 +42,7 @@ _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
 
 
 class ConversationFilter(FilterForm):
-    """GET filters of a company's or project's conversations."""
+    """GET filters of a project's conversations."""
 
     status = forms.CharField(required=False, max_length=60, validators=[_WORD], widget=forms.Select)
     channel = forms.CharField(required=False, max_length=40, validators=[_WORD], widget=forms.Select)
@@ -90,7 +97,10 @@ class ConversationFilter(FilterForm):
 
 
 class CompanyListFilter(ConversationFilter):
-    """The filters plus the order. Conversations without `updated_at` are listed by project only."""
+    """The filters of a company's conversations, and their order.
+
+    Conversations without `updated_at` are in the order by project only.
+    """
 
     order = forms.ChoiceField(
         required=False,

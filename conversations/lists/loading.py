@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, cast
 
-from boto3.dynamodb.types import TypeSerializer
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from console import clock
 from console.errors import NotAccepted
@@ -16,8 +16,8 @@ from console.schema.tables import TABLES
 from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call
 from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, TYPE_WORDS
+from conversations.converting import CHANNELS, OWN_ADDRESSES, from_config
 from conversations.models import Conversation
-from conversations.reading import CHANNELS, OWN_ADDRESSES, from_config
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _TIMESTAMPS = ("created_at", "updated_at")
@@ -30,7 +30,9 @@ _PYTHON_TYPES: dict[type, str] = {
     dict: "M",
     type(None): "NULL",
 }
-_serialize = TypeSerializer().serialize
+# What exports may lack, and what its absence means: a flag that is not set.
+FLAGS = ("function_call", "hand_off_to_human")
+_serialize, _deserialize = TypeSerializer().serialize, TypeDeserializer().deserialize
 
 
 class LoadOutcome(StrEnum):
@@ -43,11 +45,15 @@ class LoadOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """The report on a line: its number from 1, its outcome, and why it was refused (without its personal values)."""
+    """The report on a line: its number from 1, its outcome, and why it was refused (without its personal values).
+
+    `filled` names the flags that the line did not have.
+    """
 
     number: int
     outcome: LoadOutcome
     reason: str = ""
+    filled: tuple[str, ...] = ()
 
 
 class Refused(Exception):
@@ -60,14 +66,21 @@ def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
         if not line.strip():
             continue
         try:
-            yield LineReport(number, LoadOutcome.LOADED if put(item_of(line)) else LoadOutcome.ALREADY_THERE)
+            plain = parsed(line)
+            filled = tuple(name for name in FLAGS if name not in plain)
+            outcome = LoadOutcome.LOADED if put(_item(plain)) else LoadOutcome.ALREADY_THERE
+            yield LineReport(number, outcome, filled=filled if outcome is LoadOutcome.LOADED else ())
         except Refused as refused:
             yield LineReport(number, LoadOutcome.REFUSED, str(refused))
 
 
 def item_of(line: bytes) -> dict[str, dict[str, Any]]:
-    """Return the item of a line as DynamoDB JSON, with its `gsi_` attributes. Raises `Refused`."""
-    plain = with_reply_keys(parsed(line))
+    """Return the item of a line as DynamoDB JSON, with its `gsi_` attributes and absent flags. Raises `Refused`."""
+    return _item(parsed(line))
+
+
+def _item(plain: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    plain = dict.fromkeys(FLAGS, False) | with_reply_keys(plain)
     check(plain)
     try:
         item = {name: cast(dict[str, Any], _serialize(value)) for name, value in plain.items()}
@@ -79,7 +92,7 @@ def item_of(line: bytes) -> dict[str, dict[str, Any]]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """Parse a line as a JSON object. Raises `Refused`."""
+    """Parse a line as a plain JSON object, or as DynamoDB's export to S3 writes it. Raises `Refused`."""
     if len(line) > MAX_LINE_BYTES:
         raise Refused("the line is longer than 4 MB")
     try:
@@ -92,7 +105,15 @@ def parsed(line: bytes) -> dict[str, Any]:
         raise Refused("not JSON") from error
     if not isinstance(found, dict):
         raise Refused("not a JSON object")
-    return found
+    return _exported(found["Item"]) if found.keys() == {"Item"} else found
+
+
+def _exported(item: Any) -> dict[str, Any]:
+    """Return the plain item of `{"Item": {"company_id": {"S": "…"}, …}}`."""
+    try:
+        return {name: _deserialize(value) for name, value in item.items()}
+    except (AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise Refused("an export's item has a value that is not written as DynamoDB writes it") from error
 
 
 def _refuse_constant(name: str) -> Any:
@@ -132,11 +153,11 @@ def check(plain: dict[str, Any]) -> None:
         if name not in plain:
             flaws.extend([] if attribute.null else [f"{name} is missing"])
             continue
-        found = _PYTHON_TYPES[type(plain[name])]
+        found = _PYTHON_TYPES.get(type(plain[name]), "set")
         if found == "NULL" and attribute.null:
             continue
         if found != attribute.attr_type:
-            flaws.append(f"{name} is {TYPE_WORDS[found]} instead of {TYPE_WORDS[str(attribute.attr_type)]}")
+            flaws.append(f"{name} is {TYPE_WORDS.get(found, found)} instead of {TYPE_WORDS[str(attribute.attr_type)]}")
     if not flaws:
         flaws = [*_value_flaws(plain), *_key_flaws(plain)]
     if flaws:
@@ -157,7 +178,7 @@ def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
     """Yield the flaws of the keys of the table and its indexes, which must not be empty or too long."""
     spec = TABLES["CONVERSATIONS"]
     indexes = (*spec.gsis, *spec.lsis)
-    partitions = {spec.hash.name, *(index.hash.name for index in indexes)}
+    partitions = {spec.hash.name, *(each.name for index in indexes for each in index.hashes)}
     ranges = (spec.range, *(index.range for index in indexes))
     sorts = {attribute.name for attribute in ranges if attribute is not None and attribute.type == "S"}
     for name in sorted(partitions | sorts):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from console.redaction import redact, redact_value
+from console.redaction import BEGINNING, beginning_of, redact, redact_value
 from console.redaction.credentials import mask_credentials
 from console.trees import text_of, tree_of
 from conversations.records import Block
@@ -21,6 +21,8 @@ _FILE_TYPES = {
     "file": "File",
 }
 MAX_PARTS = 200
+# The most characters of a message on a page with others.
+SHOWN = BEGINNING
 # Parts nested deeper than this are shown as a tree.
 MAX_NESTING = 4
 
@@ -32,20 +34,43 @@ def first_of(entry: dict[str, Any], *names: str) -> Any:
 
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
     """Return the blocks of a message, redacted unless `raw`, and the flaws of its content. Never raises."""
-    reader = _ContentReader(raw=raw)
+    blocks, flaws, _ = first_blocks_of(entry, None, raw=raw)
+    return blocks, flaws
+
+
+def first_blocks_of(
+    entry: dict[str, Any], most: int | None, *, raw: bool
+) -> tuple[tuple[Block, ...], tuple[str, ...], int]:
+    """Return blocks and flaws as `blocks_of` does, with at most so many characters of text, and how many are left out.
+
+    What is left out is not redacted either, so that the work is bounded, too.
+    """
+    reader = _ContentReader(raw=raw, most=most)
     blocks = list(reader.parts(_field(entry, *CONTENT)))
     for name in ("function_call", "tool_calls"):
         # On an entry these are calls by the AI; on the item `function_call` is a flag.
         if isinstance(entry.get(name), dict | list):
             blocks.extend(reader.calls(entry[name]))
     flaws = () if any(name in entry for name in CONTENT) or blocks else ("it has no content",)
-    return tuple(blocks), flaws
+    return tuple(blocks), flaws, reader.left_out
 
 
 class _ContentReader:
-    def __init__(self, *, raw: bool) -> None:
-        self.protect: Callable[[str], str] = (lambda text: text) if raw else redact
+    def __init__(self, *, raw: bool, most: int | None = None) -> None:
+        self.mask: Callable[[str], str] = (lambda text: text) if raw else redact
         self.raw = raw
+        self.most = most
+        self.left_out = 0
+
+    def protect(self, text: str) -> str:
+        """Return a text, redacted unless `raw`, or as much of its beginning as there is room for."""
+        if self.most is None:
+            return self.mask(text)
+        shown = beginning_of(text, self.most, self.mask)
+        if len(text) > self.most:
+            self.left_out += len(text) - len(shown)
+        self.most = max(0, self.most - len(text))
+        return shown
 
     def parts(self, content: Any, depth: int = 0) -> Iterator[Block]:
         """Yield the blocks of content of any shape."""
@@ -106,13 +131,35 @@ class _ContentReader:
         return Block("data", label=self.label(kind), data=self.tree(value))
 
     def tree(self, value: Any) -> Any:
-        """Return a tree without credentials, redacted unless `raw`."""
+        """Return a tree without credentials, redacted unless `raw`; None if there is no room for it."""
+        if self.most is not None:
+            size = characters_in(value)
+            if size > self.most:
+                self.left_out += size
+                return None
+            self.most -= size
         value = mask_credentials(value)
         return tree_of(value if self.raw else redact_value(value))
 
     def label(self, value: Any) -> str:
         """Return a short name, always redacted."""
         return redact(text_of(value)[:120]) if value not in (None, "") else ""
+
+
+def characters_in(value: Any) -> int:
+    """Return how many characters of text any value contains, names of members included. Never raises."""
+    count, left = 0, [value]
+    while left:
+        match left.pop():
+            case str() as text:
+                count += len(text)
+            case dict() as members:
+                left += [*members, *members.values()]
+            case list() | tuple() as members:
+                left += members
+            case _:
+                count += 1
+    return count
 
 
 def _field(part: dict[str, Any], *names: str) -> Any:
@@ -161,3 +208,29 @@ def _from_json(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def entries_of_text(text: str) -> tuple[list[Any], str]:
+    """Return the entries of JSON text, and a notice if it is no list of messages ("" if it is)."""
+    notice = "The messages are text that is not a list of messages."
+    if not text.strip():
+        return [], ""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text], notice
+    if isinstance(content, list):
+        return content, ""
+    inner = content.get("messages") if isinstance(content, dict) else None
+    return (inner, "") if isinstance(inner, list) else ([content], notice)
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a count as an int, also from text; None if it is no number, negative, or 10^12 or more."""
+    if value is None or isinstance(value, bool | dict | list):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return int(number) if 0 <= number < 1e12 else None

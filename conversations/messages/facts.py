@@ -1,7 +1,7 @@
 """Every attribute of a conversation item in groups, for the panels beside the transcript.
 
 Values are redacted and without credentials for everybody. Only `project_data` is shown like the transcript, because
-it helps to answer. People see the recipient in full through `conversations.services.reveal`, which is recorded.
+it helps to answer. People see the recipient in full through `conversation.opening.reveal`, which is recorded.
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from console.redaction import mask_identifier, redact, redact_value, without_nam
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
 from console.trees import Fact, Node, clean, flatten_to_line, instant_fact, text_of, tree_of, well_formed
+from conversations.converting import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
 from conversations.handoff.stored import is_set_by_console
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
 from conversations.models import Conversation
-from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
 from conversations.records import agent_shown, current_family
 
 # Maximum number of project values that get a line of their own.
@@ -79,7 +79,7 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
             Fact("Recipient", (hint_of if raw else mask_identifier)(item.primary_channel)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
             *([Fact("Language", language)] if language else []),
-            Fact("Consent", _consent(item)),
+            Fact("Consent", consent := _consent(item), note="(when it began)" if consent else ""),
             Fact("Task complete", yes_or_no(item.plain("task_complete"))),
             instant_fact("Created", item.plain("created_at")),
             instant_fact("Updated", item.plain("updated_at")),
@@ -90,7 +90,8 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
 def _family(item: Conversation) -> str:
     """Return the status family in parentheses; "" if the status already says it, or its family is unknown."""
     status = item.plain("conversation_status")
-    family = current_family(status, clock.parse_instant(item.plain("updated_at")), clock.now())
+    updated_at, attention = clock.parse_instant(item.plain("updated_at")), item.hand_off_attention or ""
+    family = current_family(status, updated_at, clock.now(), attention=attention)
     return "" if family is None or family.label in words(str(status)) else f"({family.label})"
 
 
@@ -191,8 +192,9 @@ def _hand_off(item: Conversation) -> tuple[Fact, ...]:
         Fact("Held by", agent_shown(text_of(item.plain("hand_off_agent") or ""))),
         instant_fact("Taken at", item.plain("hand_off_taken_at")),
         Fact("Needs attention", value_of(item, "hand_off_attention")),
-        instant_fact("Left at", item.plain("hand_off_left_at")),
-        instant_fact("For the AI to answer since", item.plain("hand_off_to_ai_at")),
+        instant_fact("Returned or dismissed at", item.plain("hand_off_left_at")),
+        instant_fact("Given to the AI at", item.plain("hand_off_to_ai_at")),
+        instant_fact("Unanswered by the AI since", item.plain("hand_off_owed_at")),
         Fact("Urgent", value_of(item, "hand_off_urgent")),
         Fact("Group", value_of(item, "hand_off_group"), mono=True),
         instant_fact("Answered at", item.plain("hand_off_answered_at")),
@@ -204,6 +206,8 @@ def _hand_off(item: Conversation) -> tuple[Fact, ...]:
         Fact("Queue key", value_of(item, "gsi_hand_off_queue"), mono=True),
         # The note itself is in the hand-off panel, for those who may hand off.
         Fact("Note", "there is one" if item.plain("hand_off_note") else ""),
+        Fact("Note by", agent_shown(text_of(item.plain("hand_off_note_by") or ""))),
+        instant_fact("Note of", item.plain("hand_off_note_at")),
     )
 
 

@@ -5,7 +5,6 @@ read. Writers drift (a list or JSON text, structured content); an unreadable val
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +19,9 @@ from console.redaction import redact, without_names
 from console.refs import as_letters
 from console.store.models import TYPE_WORDS, plain
 from console.trees import clean, text_of, well_formed
-from conversations.content import blocks_of, first_of
+from conversations.messages.content import SHOWN, entries_of_text, first_blocks_of, first_of, whole_number
+from conversations.messages.entry_notes import notes_of
+from conversations.messages.questions import ends_in_question
 from conversations.records import Message, ReplyStatus, Speaker
 
 # The schema's name first, then that of the service that replies.
@@ -43,11 +44,12 @@ PROCESSING = "processing_time_ms"
 _TOKEN_NAMES = frozenset(name for names in TOKENS.values() for name in names)
 _COUNTED = frozenset(("role", "sent_by", "agent", PROCESSING, *TIME, *IDENTITY)) | _TOKEN_NAMES
 _LOOKED_BACK = 50
-# How many of the latest messages that the console appended are compared with what the platform wrote since.
-MOST_APPENDED = 100
 # The `sent_by` of a person's reply, whose role is "assistant" for the platform.
 BY_HUMAN = "human"
+# The `kind` of a reaction that needs no answer.
+REACTION = "reaction"
 INSTRUCTION = "Instruction to the AI"
+GIVEN_AGAIN = "Given to the AI again"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
 
@@ -83,6 +85,12 @@ class StoredMessages:
     names: tuple[str, ...] = ()
     # The status of people's replies, by entry id.
     replies: Mapping[str, ReplyStatus] = field(default_factory=dict)
+    # Numbers of the entries that replace an earlier one.
+    edited: frozenset[int] = frozenset()
+    # Numbers of entries that only repeat messages for the AI.
+    folded: frozenset[int] = frozenset()
+    # Until when a person said that no answer is needed.
+    excused_until: datetime | None = None
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> "StoredMessages":
@@ -96,7 +104,7 @@ class StoredMessages:
             return cls(drift="NULL")
         drift = f"{TYPE_WORDS.get(kind, kind)} instead of list"
         if kind == "S":
-            entries, notice = _from_text(stored["S"])
+            entries, notice = entries_of_text(stored["S"])
             return cls(entries, notice=notice, drift=drift, names=names)
         if kind == "M":
             return cls([stored], typed=True, notice="A single message, not a list.", drift=drift, names=names)
@@ -105,38 +113,48 @@ class StoredMessages:
         return cls(entries, notice="The messages are not a list of messages.", drift=drift, names=names)
 
     def joined(self, kept_apart: Sequence[dict[str, Any]]) -> "StoredMessages":
-        """Merge plain messages stored apart from the item, in order of time, and skip those the item already has."""
+        """Merge plain messages stored apart from the item, in order of time."""
         if not kept_apart:
             return self
-        known = {self._peek(number, *IDENTITY) for number in range(1, len(self) + 1)} - {None}
         entries = list(self.entries)
         for message in sorted(kept_apart, key=lambda each: str(first_of(each, *TIME)), reverse=True):
-            if first_of(message, *IDENTITY) in known:
-                continue
             at, place = clock.parse_instant(first_of(message, *TIME)), len(self)
             while place and at is not None and (earlier := self.at(place)) is not None and earlier > at:
                 place -= 1
             entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
         return replace(self, entries=entries)
 
-    def without_repeated(self, appended: Collection[str]) -> "StoredMessages":
-        """Drop the messages, of those the console appended (by id), that the platform has written again.
+    def in_order(self, appended: Collection[str]) -> "StoredMessages":
+        """Put the messages that the console appended (by id) where their times belong; the platform's stay in order.
 
-        With its reply, the platform writes the customer's messages again, merged under the id of the first one.
+        None moves before an answer that was written without it: it would look answered.
         """
-        ids = {each: str(self._peek(each, "message_id")) for each in range(1, len(self) + 1)} if appended else {}
-        ours = [number for number, message_id in ids.items() if message_id in appended][-MOST_APPENDED:]
-        merged = [number for number in ours if any(ids[number] == ids[earlier] for earlier in ours if earlier < number)]
-        dropped = {
-            earlier
-            for number in merged
-            for earlier in ours
-            if earlier < number
-            and (ids[earlier] == ids[number] or _says(self._peek(earlier, "content"), self._peek(number, "content")))
-        }
-        if not dropped:
-            return self
-        return replace(self, entries=[each for number, each in enumerate(self.entries, 1) if number not in dropped])
+        order: list[int] = []
+        for number in range(1, len(self) + 1) if appended else ():
+            place = len(order)
+            if str(self._peek(number, *IDENTITY)) in appended and (at := self.at(number)) is not None:
+                while place and not self._is_answer(order[place - 1]) and (self.at(order[place - 1]) or at) > at:
+                    place -= 1
+            order.insert(place, number)
+        is_moved = order != sorted(order)
+        return replace(self, entries=[self.entries[number - 1] for number in order]) if is_moved else self
+
+    def customer_id(self, number: int) -> str | None:
+        """Return the id under which the platform has a customer's message; None for any other entry."""
+        fields = self._fields(number, ("role", "sent_by", "message_id"))
+        is_customer = "message_id" in fields and _speaker_of(fields) is Speaker.CUSTOMER
+        return str(fields["message_id"]) if is_customer else None
+
+    def text(self, number: int) -> str:
+        """Return the text of an entry as the platform and the console write it; "" for structured content."""
+        content = self._peek(number, "content")
+        return content if isinstance(content, str) else ""
+
+    def with_text(self, entry: Any, text: str) -> Any:
+        """Return a stored entry with another text."""
+        if self.typed:
+            return {"M": entry["M"] | {"content": {"S": text}}}
+        return entry | {"content": text}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -161,6 +179,8 @@ class StoredMessages:
         return {name: plain(value) for name, value in found.items()} if self.typed else found
 
     def _role(self, number: int) -> Speaker:
+        if number in self.folded:
+            return Speaker.SYSTEM
         return _speaker_of(self._fields(number, ("sent_by", "role")))
 
     def at(self, number: int) -> datetime | None:
@@ -178,7 +198,7 @@ class StoredMessages:
     def last_by_customer(self) -> datetime | None:
         """The time of the customer's latest entry, if it is among the last `_LOOKED_BACK`."""
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self._is_by_customer(number):
+            if self.is_by_customer(number):
                 return self.at(number)
         return None
 
@@ -186,34 +206,73 @@ class StoredMessages:
     def first_unanswered(self) -> int:
         """Number of the first unanswered customer entry among the last `_LOOKED_BACK`; 0 for none.
 
-        Only an entry of the AI or of a person counts as an answer; a system entry does not.
+        Only an entry of the AI or of a person counts as an answer; a system entry does not, nor does a reply that the
+        customer may not have got.
         """
         first = 0
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self._is_by_customer(number):
+            if self._needs_answer(number):
                 first = number
-            elif self._role(number) in (Speaker.AI, Speaker.HUMAN):
+            elif self._is_answer(number):
                 break
         return first
 
-    def unanswered(self) -> Iterator[dict[str, Any]]:
-        """Return the customer's entries from `first_unanswered` on, oldest first, as plain Python."""
-        return self._by_customer_from(self.first_unanswered or len(self) + 1)
+    def excused(self, until: datetime | None) -> "StoredMessages":
+        """Return the messages, of which those until that time need no answer."""
+        return replace(self, excused_until=until)
+
+    def _needs_answer(self, number: int) -> bool:
+        """Return whether the customer wrote an entry that a person has not excused, and that is no mere reaction."""
+        if (at := self.at(number) if self.excused_until else None) and self.excused_until and at <= self.excused_until:
+            return False
+        return self.is_by_customer(number) and self._peek(number, "kind") != REACTION
+
+    @property
+    def asks_customer(self) -> bool:
+        """Whether the last message, reactions aside, is a person's question to the customer."""
+        last = next((n for n in range(len(self), 0, -1) if self._peek(n, "kind") != REACTION), 0)
+        return bool(last) and self._role(last) is Speaker.HUMAN and ends_in_question(self.text(last))
+
+    def answers_since(self, since: datetime) -> bool:
+        """Return whether one of the last `_LOOKED_BACK` entries is an answer after that time."""
+        last = range(len(self), max(0, len(self) - _LOOKED_BACK), -1)
+        return any(self._is_answer(number) and (self.at(number) or since) > since for number in last)
+
+    def _is_answer(self, number: int) -> bool:
+        if self._role(number) not in (Speaker.AI, Speaker.HUMAN):
+            return False
+        status = self.replies.get(str(self._peek(number, *IDENTITY))) if self.replies else None
+        return status is None or not status.is_undelivered
+
+    def unanswered(self) -> list[int]:
+        """Return the numbers of the customer's entries from `first_unanswered` on."""
+        first = self.first_unanswered or len(self) + 1
+        return [number for number in range(first, len(self) + 1) if self._needs_answer(number)]
+
+    @property
+    def unanswered_mark(self) -> str:
+        """A mark of what is unanswered, which another message changes; "" for nothing."""
+        numbers = self.unanswered()
+        at = self.at(numbers[-1]) if numbers else None
+        # No digest: a form outlives the key of an open page.
+        return f"{len(numbers)}-{numbers[-1]}-{at.timestamp() if at else ''}" if numbers else ""
 
     def by_customer(self) -> Iterator[dict[str, Any]]:
         """Return the customer's entries among the last `_LOOKED_BACK`, oldest first, as plain Python."""
-        return self._by_customer_from(max(0, len(self) - _LOOKED_BACK) + 1)
-
-    def _by_customer_from(self, first: int) -> Iterator[dict[str, Any]]:
-        for number in range(first, len(self) + 1):
-            if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
+        for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
+            if self.is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of all entries that have one."""
+        return {str(self._peek(number, *IDENTITY)) for number in range(1, len(self) + 1)} - {"None"}
 
     def figures(self) -> Iterator[MessageFigures]:
         """Yield the figures of each message, oldest first. Never raises."""
         for number in range(1, len(self) + 1):
             entry = self._fields(number, _COUNTED)
-            speaker = _speaker_of(entry)
+            speaker = Speaker.SYSTEM if number in self.folded else _speaker_of(entry)
             yield MessageFigures(
                 speaker=speaker,
                 at=clock.parse_instant(first_of(entry, *TIME)),
@@ -224,7 +283,7 @@ class StoredMessages:
                 agent=text_of(entry.get("agent") or "")[:64] if speaker is Speaker.HUMAN else "",
             )
 
-    def _is_by_customer(self, number: int) -> bool:
+    def is_by_customer(self, number: int) -> bool:
         """Return whether the customer wrote an entry: the platform's initial prompt has the role of the user too."""
         if self._role(number) is not Speaker.CUSTOMER:
             return False
@@ -262,8 +321,11 @@ class StoredMessages:
                     return number
         return 0
 
-    def message(self, number: int, *, raw: bool) -> Message:
-        """Return one entry as a record, redacted unless `raw`. Never raises."""
+    def message(self, number: int, *, raw: bool, whole: bool = True) -> Message:
+        """Return one entry as a record, redacted unless `raw`, and only the beginning of a long one unless `whole`.
+
+        Never raises.
+        """
         entry = self.entry(number)
         names = () if raw else self.names
         is_bare = not isinstance(entry, dict)
@@ -277,10 +339,13 @@ class StoredMessages:
         at = clock.parse_instant(first_of(entry, *TIME))
         if at is None:
             flaws += ("its time cannot be read" if first_of(entry, *TIME) is not None else "it has no time",)
-        blocks, content_flaws = blocks_of(entry, raw=raw)
+        blocks, content_flaws, left_out = first_blocks_of(entry, None if whole else SHOWN, raw=raw)
         # The platform's initial prompt has the role of the user. Only messages from a channel have a `message_id`.
         is_prompt = number == 1 and speaker is Speaker.CUSTOMER and "message_id" not in entry
-        if is_prompt:
+        is_repetition = number in self.folded
+        if is_repetition:
+            speaker, name = Speaker.SYSTEM, GIVEN_AGAIN
+        elif is_prompt:
             name = INSTRUCTION
         else:
             name = author or _NAMES.get(speaker) or without_names(redact(name), names)[:80] or "Unknown sender"
@@ -291,17 +356,15 @@ class StoredMessages:
             speaker_name=name,
             at=at,
             blocks=without_names(blocks, names),
+            left_out=left_out,
             is_initial_prompt=is_prompt,
+            is_repetition=is_repetition,
             tokens=_tokens(entry),
             processing_ms=whole_number(entry.get(PROCESSING)),
+            notes=notes_of(entry, is_edit=number in self.edited),
             reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
-
-
-def _says(part: Any, whole: Any) -> bool:
-    """Return whether a message contains all of another one."""
-    return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
 
 
 def _speaker_of(entry: dict[str, Any]) -> Speaker:
@@ -315,21 +378,6 @@ def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
     name = text_of(role).strip()[:200]
     speaker = _SPEAKERS.get(name.lower())
     return (speaker, name, ()) if speaker else (Speaker.UNKNOWN, name, ("its sender is not of a known kind",))
-
-
-def _from_text(text: str) -> tuple[list[Any], str]:
-    """Return the entries of JSON text, and a notice if it is no list of messages ("" if it is)."""
-    notice = "The messages are text that is not a list of messages."
-    if not text.strip():
-        return [], ""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return [text], notice
-    if isinstance(content, list):
-        return content, ""
-    inner = content.get("messages") if isinstance(content, dict) else None
-    return (inner, "") if isinstance(inner, list) else ([content], notice)
 
 
 def _digest(identity: str, secret: str) -> str:
@@ -349,12 +397,6 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
     return {kind: count for kind, count in found.items() if count is not None}
 
 
-def whole_number(value: Any) -> int | None:
-    """Return a count as an int, also from text; None if it is no number, negative, or 10^12 or more."""
-    if value is None or isinstance(value, bool | dict | list):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return int(number) if 0 <= number < 1e12 else None
+def message_number(text: str) -> int | None:
+    """Parse a message number from the query string; None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None

@@ -7,6 +7,7 @@ entries expire.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from django.conf import settings
 
@@ -16,7 +17,9 @@ from console.permissions import Staff
 from console.templatetags.components import day, zone_of
 from console.trail.actions import Action, Result
 from conversations.handoff.stored import BY_RULE
-from conversations.messages import StoredMessages
+from conversations.messages.entry_notes import AS_TAKEN, AS_YOU_TOOK
+from conversations.messages.message import StoredMessages
+from conversations.messages.quotes import fold_quotes
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript, name_shown
 
 # Maximum difference between the times of an entry and of the item for the same action.
@@ -30,24 +33,31 @@ _CHANGES: dict[str, tuple[HandOffState, str]] = {
     Action.HAND_OFF_TAKE_OVER: (HandOffState.HELD, "took over"),
     Action.HAND_OFF_TAKE: (HandOffState.HELD, "took over"),
     Action.HAND_OFF_TAKE_FROM_COLLEAGUE: (HandOffState.HELD, "took it from a colleague"),
-    Action.HAND_OFF_RELEASE: (HandOffState.WAITING, "released it: waiting for a human again"),
-    Action.HAND_OFF_HAND_BACK: (HandOffState.AI, "handed back to the AI"),
-    Action.HAND_OFF_ACKNOWLEDGE: (HandOffState.AI, "left it with the AI"),
-    Action.HAND_OFF_LEAVE_TO_AI: (HandOffState.AI, "left the reply to the AI"),
-    Action.HAND_OFF_ASSIGN: (HandOffState.HELD, "assigned it to a colleague"),
-    Action.HAND_OFF_HAND_OVER: (HandOffState.WAITING, "handed it over to a group"),
+    Action.HAND_OFF_RELEASE: (HandOffState.WAITING, "returned it to the queue"),
+    Action.HAND_OFF_HAND_BACK: (HandOffState.AI, "returned it to the AI"),
+    Action.HAND_OFF_ACKNOWLEDGE: (HandOffState.AI, "returned it to the AI"),
+    Action.HAND_OFF_LEAVE_TO_AI: (HandOffState.AI, "let the AI answer"),
+    Action.HAND_OFF_ASSIGN: (HandOffState.HELD, "transferred it to a colleague"),
+    Action.HAND_OFF_HAND_OVER: (HandOffState.WAITING, "transferred it to a group"),
 }
+_BEGAN = (Action.HAND_OFF_REQUEST, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_ASSIGN)
 
 
 @dataclass(frozen=True, slots=True)
 class HandOffChange:
-    """A change of who has the conversation, which is in `state` from `at` on. `actor` is "" for the platform."""
+    """A change of who has the conversation, which is in `state` from `at` on.
+
+    `actor` is who changed it, or the colleague who got it; "" for the platform.
+
+    `began`: it may have brought the conversation from the AI, so nobody need have asked before.
+    """
 
     at: datetime
     state: HandOffState
     text: str
     actor: str = ""
     detail: str = ""
+    began: bool = False
 
     def marker(self) -> Marker:
         """Return the marker to show between messages."""
@@ -93,6 +103,16 @@ class HandOffHistory:
             and last.actor == username
             and now - last.at <= timedelta(seconds=settings.REPLY_UNDO_SECONDS)
         )
+
+    def taken_by(self, at: datetime) -> str:
+        """Return who took the conversation nearest to an instant; "" if nobody did."""
+        taken = [event for event in self.events if event.state is HandOffState.HELD]
+        return min(taken, key=lambda event: abs(event.at - at)).actor if taken else ""
+
+    def holder_at(self, at: datetime) -> str:
+        """Return who had taken the conversation before an instant; "" if nobody had it then."""
+        before = [event for event in self.events if event.at < at]
+        return before[-1].actor if before and before[-1].state is HandOffState.HELD else ""
 
     def during(self, at: datetime) -> str:
         """Return the kind of hand-off during which the AI wrote a message at an instant: "held", "waiting", or "".
@@ -145,8 +165,9 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
         return HandOffChange(at, state, "A human was requested", detail=entry.reason)
     who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
     if entry.action == Action.HAND_OFF_ASSIGN and entry.to:
-        words = f"assigned it to {'you' if entry.to == viewer else name_shown(entry.to)}"
-    return HandOffChange(entry.at, state, f"{who} {words}", entry.actor, entry.reason)
+        words = f"transferred it to {'you' if entry.to == viewer else name_shown(entry.to)}"
+    actor = entry.to if entry.action == Action.HAND_OFF_ASSIGN and entry.to else entry.actor
+    return HandOffChange(entry.at, state, f"{who} {words}", actor, entry.reason, entry.action in _BEGAN)
 
 
 def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
@@ -155,14 +176,17 @@ def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) ->
         return []
     found = []
     asked, taken = hand_off.requested_at, hand_off.taken_at
-    if asked is not None and not _tells(events, asked, HandOffState.WAITING, HandOffState.HELD):
+    # A customer who needed attention had waited before somebody took over.
+    first = next((each for each in events if asked and each.at >= asked and each.state is not HandOffState.AI), None)
+    is_told = first is not None and first.began
+    if asked is not None and not is_told and not _tells(events, asked, HandOffState.WAITING, HandOffState.HELD):
         detail = hand_off.reason
         if hand_off.wait_at_least:
             detail = f"{detail} (at this time or earlier: the platform records no exact time)".strip()
         found.append(HandOffChange(asked, HandOffState.WAITING, "A human was requested", detail=detail))
     if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
         who = "You" if hand_off.agent == viewer else hand_off.agent_shown
-        found.append(HandOffChange(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))
+        found.append(HandOffChange(taken, HandOffState.HELD, f"{who} took over", hand_off.agent))
     return found
 
 
@@ -180,12 +204,18 @@ def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
             asked = event.at
         elif event.state is HandOffState.HELD and not event.detail:
             yield HandOffChange(
-                event.at, event.state, event.text, event.actor, f"after {clock.format_span(event.at - asked)}"
+                event.at,
+                event.state,
+                event.text,
+                event.actor,
+                f"(customer had waited {clock.format_span(event.at - asked)})",
             )
             continue
         yield event
 
 
+# What stands between the messages of a transcript.
+Between = HandOffChange | Message
 WINDOW = 100
 # Silences of at least this length get a line of their own.
 GAP = timedelta(hours=4)
@@ -199,21 +229,28 @@ def transcript(
     raw: bool = False,
     before: int | None = None,
     around: str = "",
+    folds_quotes: bool = False,
+    said_elsewhere: Sequence[Message] = (),
 ) -> Transcript:
     """Return a window of messages: the latest, those before number `before`, or those around the anchor `around`.
 
-    Redacted unless `raw`. Days are in the reader's time zone. An unknown anchor or number returns the latest messages.
+    `said_elsewhere` are messages of other conversations, which stand between those of this one and are not counted.
+    Of a long message only the beginning, except of the one at `around`.
+    Redacted unless `raw`, with the quoted text of emails apart if `folds_quotes`. Days are in the reader's time zone.
+    An unknown anchor or number returns the latest messages.
     """
-    first, last = _bounds(stored, before, around)
+    asked_for = stored.number_of(around) if around else 0
+    first, last = _bounds(stored, before, asked_for)
     page = _TranscriptPage(staff, stored.last_time_before(first))
-    waiting = _events_of_window(stored, story, first, last)
+    waiting = _in_window(stored, (*story.events, *said_elsewhere), first, last)
     for number in range(first, last + 1):
-        message = stored.message(number, raw=raw)
-        while message.at is not None and waiting and waiting[0].at < message.at:
-            page.add_event(waiting.pop(0))
-        page.add_message(_marked(message, story))
-    for event in waiting:
-        page.add_event(event)
+        message = stored.message(number, raw=raw, whole=number == asked_for)
+        message = fold_quotes(message) if folds_quotes else message
+        while message.at is not None and waiting and waiting[0][0] < message.at:
+            page.add(waiting.pop(0)[1])
+        page.add_message(_marked(message, story, staff))
+    for _, each in waiting:
+        page.add(each)
     notices = (stored.notice,) if stored.notice else ()
     return Transcript(tuple(page.items), len(stored), first, last, notices)
 
@@ -239,9 +276,12 @@ class _TranscriptPage:
         self.latest = previous
         self.last_message = previous
 
-    def add_event(self, event: HandOffChange) -> None:
-        """Add a change of the hand-off."""
-        self.add_marker(event.marker())
+    def add(self, what: Between) -> None:
+        """Add what stands between the messages: a change of the hand-off, or a message of another conversation."""
+        if isinstance(what, Message):
+            self.add_message(what)
+        else:
+            self.add_marker(what.marker())
 
     def add_marker(self, marker: Marker) -> None:
         """Add a marker, after a day break if it is the first of its day."""
@@ -265,11 +305,11 @@ class _TranscriptPage:
         self.latest = at if self.latest is None else max(self.latest, at)
 
 
-def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[int, int]:
+def _bounds(stored: StoredMessages, before: int | None, asked_for: int) -> tuple[int, int]:
     """Return the first and last number of the window, counting from 1; (1, 0) without messages."""
     total = len(stored)
-    if around and (number := stored.number_of(around)):
-        last = min(total, max(WINDOW, number + WINDOW // 2))
+    if asked_for:
+        last = min(total, max(WINDOW, asked_for + WINDOW // 2))
     elif before is not None and 1 < before <= total + 1:
         last = before - 1
     else:
@@ -277,25 +317,36 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
     return max(1, last - WINDOW + 1), last
 
 
-def _events_of_window(stored: StoredMessages, story: HandOffHistory, first: int, last: int) -> list[HandOffChange]:
-    """Return the changes that belong to this window: since the last message before it, until the first one after."""
+def _in_window(
+    stored: StoredMessages, between: Iterable[Between], first: int, last: int
+) -> list[tuple[datetime, Between]]:
+    """Return what belongs to this window, by time: since the last message before it, until the first one after."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
-    return [
-        event for event in story.events if (since is None or event.at >= since) and (until is None or event.at < until)
-    ]
+    found = [(each.at, each) for each in between if each.at is not None]
+    within = [(at, each) for at, each in found if (since is None or at >= since) and (until is None or at < until)]
+    return sorted(within, key=itemgetter(0))
 
 
-def _marked(message: Message, story: HandOffHistory) -> Message:
+def _marked(message: Message, story: HandOffHistory, staff: Staff) -> Message:
+    if AS_TAKEN in message.notes and message.at is not None and story.taken_by(message.at) == staff.username:
+        notes = (AS_YOU_TOOK if each == AS_TAKEN else each for each in message.notes)
+        return replace(message, notes=tuple(notes))
     if message.speaker is not Speaker.AI or message.at is None:
         return message
     during = story.during(message.at)
-    return replace(message, during_hand_off=during) if during else message
+    if not during:
+        return message
+    holder = story.holder_at(message.at)
+    who = "you" if holder == staff.username else name_shown(holder)
+    return replace(message, during_hand_off=during, taken_by=who)
 
 
 def earlier_text(earlier: int) -> str:
     """Return the label of the link to earlier messages."""
-    return f"Show {min(WINDOW, earlier)} earlier of {earlier}"
+    if earlier <= WINDOW:
+        return "Show the earlier message" if earlier == 1 else f"Show the {earlier} earlier messages"
+    return f"Show {WINDOW} of {earlier} earlier messages"
 
 
 def silence(span: timedelta) -> str:

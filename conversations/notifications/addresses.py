@@ -2,7 +2,7 @@
 
 import re
 from enum import StrEnum
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -10,7 +10,13 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator, validate_email
 
 LONGEST_ADDRESS = 500
-_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:(?P<name>[A-Za-z0-9_-]{1,250}(?:\.fifo)?)")
+_TOPIC = re.compile(
+    r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,250}(?:\.fifo)?)"
+)
+# For protocols, not hosts; site-local; and IPv6 that leads to an IPv4 address, perhaps inside: NAT64, 6to4, Teredo.
+_NOT_PUBLIC = tuple(
+    map(ip_network, ("192.0.0.0/24", "fec0::/10", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
+)
 
 
 class DestinationKind(StrEnum):
@@ -58,12 +64,20 @@ def _webhook_problem(address: str) -> str:
         return ""
     if there.scheme != "https":
         return "Enter an address that begins with https://."
+    if str(port or 443) not in settings.NOTIFICATIONS_PORTS:
+        return f"Use the port {' or '.join(settings.NOTIFICATIONS_PORTS)}."
     try:
-        is_inside = not ip_address(host).is_global
+        is_inside = not _is_public(host)
     except ValueError:
         name = host.removesuffix(".")
         is_inside = name == "localhost" or name.endswith((".localhost", ".local", ".internal"))
     return "This address is not on the public internet." if is_inside else ""
+
+
+def _is_public(host: str) -> bool:
+    """Return whether an IP address is on the public internet, and not inside by way of it. Raises `ValueError`."""
+    found = ip_address(host)
+    return found.is_global and not any(found in each for each in _NOT_PUBLIC if found.version == each.version)
 
 
 def _topic_problem(address: str) -> str:
@@ -71,7 +85,10 @@ def _topic_problem(address: str) -> str:
     if found is None:
         return "Enter the ARN of a topic, such as arn:aws:sns:eu-west-2:123456789012:console-events."
     prefix = settings.NOTIFICATIONS_TOPIC_PREFIX
-    return "" if found["name"].startswith(prefix) else f"Enter a topic whose name begins with {prefix}."
+    if not found["name"].startswith(prefix):
+        return f"Enter a topic whose name begins with {prefix}."
+    accounts = settings.NOTIFICATIONS_TOPIC_ACCOUNTS
+    return "" if not accounts or found["account"] in accounts else f"Enter a topic of {' or '.join(accounts)}."
 
 
 def _email_problem(address: str) -> str:

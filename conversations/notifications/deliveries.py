@@ -30,10 +30,10 @@ from console.store.connection import transaction
 from console.store.models import ForeignModel, StoreModel, TableMeta
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id
+from conversations.converting import conversation_url, reference_of
 from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.destinations import Destination, check_manager, destinations_of
 from conversations.notifications.notification import Notification, NotificationType
-from conversations.reading import conversation_url, reference_of
 
 KEPT = timedelta(days=7)
 # An older event seen for the first time is history: a first sweep covers years of conversations.

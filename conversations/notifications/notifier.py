@@ -17,11 +17,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import Conflict
-from console.telemetry import instrumentation
-from conversations.indexer.handling import WorkCounts
-from conversations.indexer.leased import LeasedWorker
 from conversations.notifications import amazon, webhooks
 from conversations.notifications.addresses import DestinationKind, address_problem
 from conversations.notifications.deliveries import (
@@ -37,6 +34,8 @@ from conversations.notifications.deliveries import (
 )
 from conversations.notifications.destinations import Destination, find, switch_off
 from conversations.notifications.notification import NotificationType
+from conversations.workers.counts import WorkCounts
+from conversations.workers.leased import LeasedWorker
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from console import clock
 from conversations.notifications.addresses import is_allowed_inside
 from conversations.notifications.deliveries import NotDelivered, NotificationDelivery
 from conversations.notifications.destinations import Destination
-from conversations.sending.providers import retry_after
+from conversations.providers import retry_after
 
 # To connect, and until the next bytes of an answer arrive, in seconds. The notifier limits the total time.
 TIMEOUTS = (3.05, 10.0)

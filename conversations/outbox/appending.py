@@ -7,22 +7,30 @@ next write has to fit, and pages join the item with our rows anyway.
 import json
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
-from console.errors import Throttled
-from console.store.calls import ConditionFailed, TransactionRefused, table_name
+from console.errors import ItemFull, Throttled
+from console.store.calls import ConditionFailed, TransactionRefused
 from console.store.connection import call, transaction
 from console.store.models import plain
+from conversations.handoff.full_items import note_full
+from conversations.handoff.partitions import note_arrival
 from conversations.handoff.protocol import retry_on_collision
 from conversations.handoff.stored import (
+    AGENT,
     ANSWERED_AT,
     ATTENTION,
+    FLAG,
     HEARD_AT,
     QUEUE,
     REPLY_FAILED_AT,
+    REQUESTED_AT,
     UNANSWERED_AT,
+    WANTED,
     Conditions,
     Expression,
     Raw,
@@ -31,13 +39,17 @@ from conversations.handoff.stored import (
     text_in,
     update_item,
 )
+from conversations.messages.older_messages import with_older
 from conversations.models import Conversation
-from conversations.receiving.rows import MessageRow, entry_of, key_in
+from conversations.outbox.rows import MessageRow, entry_of, key_in
 
 # Half of an item's maximum size, in bytes of its DynamoDB JSON, which is slightly larger than DynamoDB's own count.
 ROOM = 40_000
 IDS = "hand_off_message_ids"
 INCOMPLETE = "hand_off_messages_apart"
+# What a message's marks depend on: they are unchanged since the item was read.
+_JUDGED_BY = (HEARD_AT, ANSWERED_AT, UNANSWERED_AT, REQUESTED_AT)
+TRIES = 8
 # DynamoDB's limit for one transaction.
 MOST_WRITES = 100
 
@@ -45,14 +57,30 @@ MOST_WRITES = 100
 def append(row: MessageRow, item: Conversation) -> bool:
     """Append a message to its item once; return whether the item has it now.
 
-    `item` is the complete conversation, just read. Raises the store's errors; safe to repeat.
+    `item` is the complete conversation, just read. Raises `ItemFull` if it has no room for a mark either, and the
+    store's errors; safe to repeat.
     """
-    if has_message(item.raw, row.message_id or ""):
+    if has_message(with_older(item.raw), row.message_id or ""):
         return True
-    if _fits(item.raw, row):
-        return _appended(row, item)
-    _mark_incomplete(row, item)
-    return False
+    fits = _fits(item.raw, row)
+    change = Expression({} if fits else {INCOMPLETE: {"BOOL": True}})
+    return _write(row, item, change, as_entry=fits) and fits
+
+
+def mark_apart(row: MessageRow, item: Conversation) -> None:
+    """Mark an item as incomplete: pages then read our rows too, and open pages notice the change.
+
+    Raises the store's errors; safe to repeat.
+    """
+    _write(row, item, Expression({INCOMPLETE: {"BOOL": True}}), as_entry=False)
+
+
+def mark_incomplete(item: Conversation) -> None:
+    """Mark an item as incomplete because of an answer of the AI, which changes no marks. Raises the store's errors."""
+    change = Expression({INCOMPLETE: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))})
+    with suppress(ConditionFailed):
+        update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
+        retry_on_collision(partial(call, "UpdateItem", **update))
 
 
 def has_message(stored: Raw, message_id: str) -> bool:
@@ -77,79 +105,96 @@ def _fits(stored: Raw, row: MessageRow) -> bool:
     """Return whether the item can take a message: `messages` is a list or absent, and room is left for other writes."""
     if "messages" in stored and "L" not in stored["messages"]:
         return False
-    size = len(json.dumps(stored, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+    size = len(json.dumps(stored, ensure_ascii=False).encode("utf-8", "replace"))
     return size + len((row.content or "").encode("utf-8", "replace")) <= ROOM
 
 
-def _appended(row: MessageRow, item: Conversation) -> bool:
-    message_id = row.message_id or ""
+def _write(row: MessageRow, item: Conversation, change: Expression, *, as_entry: bool) -> bool:
+    """Write what a message changes on its item; return whether the item still exists.
+
+    The marks of who wrote last follow the messages' own times, so they are written as long as they are as read. Raises
+    `Throttled` if they never are.
+    """
+    stored, message_id = item.raw, row.message_id or ""
+    for _ in range(TRIES):
+        marks, conditions = _marks(row, stored), Conditions()
+        marks.values |= change.values | {"updated_at": text(clock.to_iso(clock.now()))}
+        for attribute in (*_JUDGED_BY, *((FLAG, AGENT) if REQUESTED_AT in marks.values else ())):
+            conditions.as_read(attribute, stored)
+        note_arrival(stored, marks)
+        update = update_item(item.primary_channel, item.conversation_id, marks, conditions, returns="NONE")
+        if as_entry:
+            _add_entry(update, row)
+        try:
+            retry_on_collision(partial(call, "UpdateItem", **update))
+        except ConditionFailed as failed:
+            if not failed.item or has_message(failed.item, message_id):
+                return bool(failed.item)
+            if as_entry and "messages" in failed.item and "L" not in failed.item["messages"]:
+                return False
+            stored = failed.item
+        except ItemFull:
+            note_full(item.raw)
+            raise
+        else:
+            return True
+    raise Throttled("The conversation changes too often.")
+
+
+def _add_entry(update: dict[str, Any], row: MessageRow) -> None:
+    """Add to an update that appends the message, once."""
     entry = {"M": {name: text(value) for name, value in entry_of(row).items()}}
-    marks = _marks(row, item.raw)
-    sets = "".join(f", {name} = :{name}" for name in marks.values)
-    removed = f" REMOVE {', '.join(marks.removed)}" if marks.removed else ""
-    update = {
-        "TableName": table_name("CONVERSATIONS"),
-        "Key": {"primary_channel": text(item.primary_channel), "conversation_id": text(item.conversation_id)},
-        "UpdateExpression": (
-            f"SET messages = list_append(if_not_exists(messages, :none), :new), updated_at = :now{sets}{removed}"
-            f" ADD {IDS} :ids"
-        ),
-        "ConditionExpression": (
-            f"attribute_exists(primary_channel) AND NOT contains({IDS}, :id)"
-            " AND (attribute_not_exists(messages) OR attribute_type(messages, :list))"
-        ),
-        "ExpressionAttributeValues": {
-            ":none": {"L": []},
-            ":new": {"L": [entry]},
-            ":now": text(clock.to_iso(clock.now())),
-            ":ids": {"SS": [message_id]},
-            ":id": text(message_id),
-            ":list": text("L"),
-        }
-        | {f":{name}": value for name, value in marks.values.items()},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    update["UpdateExpression"] = (
+        update["UpdateExpression"].replace(
+            "SET ", "SET messages = list_append(if_not_exists(messages, :none), :new), ", 1
+        )
+        + f" ADD {IDS} :ids"
+    )
+    update["ConditionExpression"] += (
+        f" AND NOT contains({IDS}, :id) AND (attribute_not_exists(messages) OR attribute_type(messages, :list))"
+    )
+    update["ExpressionAttributeValues"] |= {
+        ":none": {"L": []},
+        ":new": {"L": [entry]},
+        ":ids": {"SS": [row.message_id or ""]},
+        ":id": text(row.message_id or ""),
+        ":list": text("L"),
     }
-    try:
-        retry_on_collision(lambda: call("UpdateItem", **update))
-    except ConditionFailed as failed:
-        return has_message(failed.item or {}, message_id)
-    return True
 
 
 def _marks(row: MessageRow, stored: Raw) -> Expression:
-    """Return the marks of who wrote last: the customer waits again, or, if people have the item, has an answer."""
+    """Return the marks of who wrote last: the customer waits again, or, if people have the item, has an answer.
+
+    A wait begins with the earliest message after the last answer, whichever order they come in.
+    """
     at = row.received_at or ""
     if row.author is not None:
         if not has_people(stored):
             return Expression()
         return Expression({ANSWERED_AT: text(max(at, text_in(stored, ANSWERED_AT)))}, removed=(REPLY_FAILED_AT,))
+    # A reaction that needs no answer starts no wait.
+    if row.kind or (row.doubt and not has_people(stored)):
+        return Expression()
     heard, answered = text_in(stored, HEARD_AT), text_in(stored, ANSWERED_AT)
-    marks = Expression({HEARD_AT: text(max(at, heard))})
-    if text_in(stored, UNANSWERED_AT) <= answered:
-        # The writer of the previous message may not have known of the answer.
-        marks.values[UNANSWERED_AT] = text(heard if heard > answered else at)
+    waits = [each for each in (at, heard, text_in(stored, UNANSWERED_AT)) if each > answered]
+    marks = Expression({HEARD_AT: text(max(at, heard)), UNANSWERED_AT: text(min(waits, default=at))})
+    asked, is_ours = text_in(stored, REQUESTED_AT), stored.get(WANTED) == {"BOOL": True}
+    if at < asked and answered < asked and is_ours and has_people(stored) and ATTENTION not in stored:
+        # Asked for because of a later message: the customer has waited since this one.
+        marks.values[REQUESTED_AT] = text(at)
     return marks
 
 
 def note_not_delivered(row: MessageRow) -> None:
-    """Note on the conversation that a reply did not reach the customer, if people still have it.
+    """Note on the conversation that a reply did not reach the customer, if people still have it, and it has room.
 
     Raises the store's errors.
     """
     change = Expression({REPLY_FAILED_AT: text(clock.to_iso(clock.now()))})
-    update = update_item(*key_in(row.conversation), change, Conditions(), returns="NONE")
+    update = update_item(*key_in(row.conversation), change, Conditions(), returns="")
     update["ConditionExpression"] += f" AND attribute_exists({QUEUE}) AND attribute_not_exists({ATTENTION})"
-    del update["ReturnValuesOnConditionCheckFailure"]
-    with suppress(ConditionFailed):
-        retry_on_collision(lambda: call("UpdateItem", **update))
-
-
-def _mark_incomplete(row: MessageRow, item: Conversation) -> None:
-    """Mark the item as incomplete: pages then read our rows too, and open pages notice the change."""
-    change = _marks(row, item.raw)
-    change.values |= {INCOMPLETE: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
-    update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
-    with suppress(ConditionFailed):
+    # The reply's own status says the same.
+    with suppress(ConditionFailed, ItemFull):
         retry_on_collision(lambda: call("UpdateItem", **update))
 
 

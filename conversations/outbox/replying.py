@@ -13,12 +13,19 @@ from urllib.parse import quote
 from console import clock
 from console.permissions import Staff
 from console.redaction import redact
+from console.store.connection import known_absent
 from console.trees import isolated, text_of
+from conversations.converting import OWN_ADDRESSES, channel_of, from_config, hand_off_of, identifier_for, is_true
 from conversations.models import Conversation
-from conversations.reading import OWN_ADDRESSES, channel_of, from_config, hand_off_of, identifier_for, is_true
-from conversations.receiving.rows import is_configured
+from conversations.outbox.rows import is_configured
 from conversations.records import HandOffState
 
+# The attributes that say between whom a conversation is: a customer, and a company's own number or address.
+BETWEEN = (
+    *("primary_channel", "conversation_id", "company_id", "ttl", "channel_method", "channel_config"),
+    *("recipient_tel", "recipient_email"),
+    *(f"gsi_{name}" for name in OWN_ADDRESSES.values()),
+)
 # WhatsApp accepts free text for this long after the customer's last message, then approved templates only.
 WINDOW = timedelta(hours=24)
 WHATSAPP = "whatsapp"
@@ -32,6 +39,7 @@ class Obstacle(StrEnum):
     HOLDER = "holder"
     CHANNEL = "channel"
     CONSENT = "consent"
+    OPTED_OUT = "opted out"
     WINDOW = "window"
     SENDER = "sender"
     RECIPIENT = "recipient"
@@ -61,6 +69,8 @@ class ReplyFacts:
     sender: str = ""
     recipient: str = ""
     credentials: str = ""
+    # Whether the customer wants no more messages from that sender.
+    is_opted_out: bool = False
 
     @classmethod
     def of(cls, item: Conversation, heard_at: datetime | None) -> "ReplyFacts":
@@ -108,6 +118,7 @@ def check_reply(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None = Non
     found = {
         Obstacle.CHANNEL: bool(facts.allowed) and facts.channel not in facts.allowed,
         Obstacle.CONSENT: not facts.has_consent,
+        Obstacle.OPTED_OUT: facts.is_opted_out,
         Obstacle.WINDOW: facts.channel == WHATSAPP and (ends is None or ends <= now),
         Obstacle.SENDER: not facts.sender,
         Obstacle.RECIPIENT: not facts.recipient,
@@ -138,6 +149,8 @@ def explain_obstacle(obstacle: Obstacle, channel: str) -> str:
             return f"This project does not allow messages over {channel or 'this channel'}."
         case Obstacle.CONSENT:
             return "This customer has not agreed to be contacted."
+        case Obstacle.OPTED_OUT:
+            return "This customer asked for no more messages (STOP)."
         case Obstacle.WINDOW:
             return "WhatsApp’s 24 hours for free text have ended."
         case Obstacle.SENDER:
@@ -210,7 +223,7 @@ def answer_of(item: Conversation, staff: Staff, heard_at: datetime | None, now: 
         warnings=tuple(
             _warning(each, name, check.until, now) for each in check.obstacles if each in CUSTOMER_OBSTACLES
         ),
-        is_sent_here=is_configured(),
+        is_sent_here=is_configured() and not known_absent("MESSAGES"),
     )
 
 

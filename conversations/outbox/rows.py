@@ -2,41 +2,55 @@
 
 import logging
 import math
+import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection
 
 from console import clock
-from console.errors import ConsoleError, NotFound, TableMissing
-from console.redaction import excerpt, redact
+from console.errors import NotFound, TableMissing
+from console.redaction import redact
 from console.refs import seal_data
 from console.store.calls import ConditionFailed
-from console.store.connection import batch_get
-from console.store.models import StoreModel, TableMeta, plain_item
+from console.store.models import StoreModel, TableMeta
+from conversations.converting import appended_ids
+from conversations.handoff.full_items import is_nearly_full
 from conversations.handoff.stored import has_inbound_source, has_stage
-from conversations.messages import BY_HUMAN, StoredMessages
+from conversations.messages.message import BY_HUMAN, StoredMessages
+from conversations.messages.older_messages import OLDER, messages_in, read_older
+from conversations.messages.repetitions import fold_repetitions
 from conversations.models import Conversation
-from conversations.records import HandOff, HandOffState, ReplyStatus
-from conversations.sending.states import OUTBOUND, RETRIED, ReplyState
+from conversations.outbox.merged import AwaitedWords, held_by_platform, note_edits
+from conversations.outbox.states import NOT_ARRIVED, OUTBOUND, RETRIED, ReplyState
+from conversations.records import ReplyStatus
 
 logger = logging.getLogger(__name__)
 
 # Partition of messages that could not be placed.
 NOT_PLACED = "not placed"
-# Partition of the sparse index: rows to append to their conversation's item.
-TO_APPEND = "append"
+# Partitions of the sparse index: rows to append to their conversation's item, rows that wait for the AI's answer, and
+# staged messages to look at again.
+TO_APPEND, TO_AWAIT, TO_CHECK = "append", "await", "check staged"
+# Approved first messages to forward to their channel's queue.
+TO_FORWARD = "approved"
 # Replies to send, whose sending to settle, and whose delivery to ask for.
 TO_SEND, TO_SETTLE, TO_ASK = "send", "settle", "delivery"
-# Templates to fetch from the provider.
-TO_FETCH = "template"
+# Templates to fetch from the provider, and customers to ask it about.
+TO_FETCH, TO_WITNESS = "template", "witness"
+# The source of a message that only the provider's list had, and the direction of the AI's answers among them.
+PROVIDER, ANSWER = "provider", "answer"
+# The direction of what a customer said in another conversation with the same number: it is shown, and no more.
+OTHER = "other"
 # The row of a customer's last message has a partition of its own, so that one read can get those of many customers.
 LATEST = "latest"
+# The id of an edit: that of what it replaces, and a digest of its words.
+EDIT = re.compile(r".+:[0-9a-f]{16}", re.DOTALL)
 
 
 class DueIndex(GlobalSecondaryIndex["MessageRow"]):
@@ -52,6 +66,10 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 
 class MessageRow(StoreModel):
     """One message or reply. `position` is `{instant}#{message id}`; `on_item`: the conversation's item has it too.
+
+    `copies` are the sources that brought it, each alone and with a digest of the words: `queue`, `queue:…`. `digest` is
+    that of the folded text. `is_unnamed`: the provider's id is not known. `edit_of` is the id of the message that it
+    replaces, `doubt` for whom it may be. `media` are the parts with a content type or an address, as JSON.
 
     For a message that could not be placed, `not_placed_because` is the reason, and `body` the queue's message
     (`is_cut`: only its beginning).
@@ -72,14 +90,33 @@ class MessageRow(StoreModel):
     not_placed_because = UnicodeAttribute(null=True)
     body = UnicodeAttribute(null=True)
     is_cut = BooleanAttribute(null=True)
+    # The partitions of the conversations to which a message that could not be placed may belong
+    candidates = UnicodeSetAttribute(null=True)
     on_item = BooleanAttribute(null=True)
     received_at = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
     gsi_due = UnicodeAttribute(null=True)
     due_at = UnicodeAttribute(null=True)
 
-    # For the row `LATEST`: how many messages are unanswered, to the console's knowledge
+    # For a customer's message
+    copies = UnicodeSetAttribute(null=True)
+    digest = UnicodeAttribute(null=True)
+    is_unnamed = BooleanAttribute(null=True)
+    edit_of = UnicodeAttribute(null=True)
+    doubt = UnicodeAttribute(null=True)
+    # What it says about further messages (`opt_outs.OptOut`)
+    opt_out = UnicodeAttribute(null=True)
+    number_note = UnicodeAttribute(null=True)
+    # The partition of the other conversation in which it was said
+    said_in = UnicodeAttribute(null=True)
+    kind = UnicodeAttribute(null=True)
+    media = UnicodeAttribute(null=True)
+
+    # For the row `LATEST`: how many messages are unanswered, to the console's knowledge; how often it was written
     unanswered = NumberAttribute(null=True)
+    # Whether the customer wants no more messages
+    is_opted_out = BooleanAttribute(null=True)
+    revision = NumberAttribute(null=True)
 
     # For a first message that waits for approval: who decides or decided, since when, and in which entry of the trail
     project_id = UnicodeAttribute(null=True)
@@ -117,6 +154,11 @@ class MessageRow(StoreModel):
     due_index = DueIndex()
 
 
+def to_place_partition(company_id: str) -> str:
+    """Return the partition of a company's messages that people put into their conversation."""
+    return f"to place\n{company_id}"
+
+
 def approvals_partition(company_id: str) -> str:
     """Return the partition of a company's first messages that wait for approval."""
     return f"to approve\n{company_id}"
@@ -151,11 +193,16 @@ def latest_partition(conversation: str) -> str:
     return f"{LATEST}\n{conversation}"
 
 
-def note_answered(conversation: str) -> None:
-    """Note for lists that none of a customer's messages is unanswered, if any was noted. Raises the store's errors."""
+def expiry(now: datetime) -> int:
+    """Return when a row written now expires, in epoch seconds."""
+    return clock.to_epoch(now + timedelta(days=settings.MESSAGE_RETENTION_DAYS))
+
+
+def note_answered(conversation: str, left: int = 0) -> None:
+    """Note for lists how many of a customer's messages are unanswered, if any was noted. Raises the store's errors."""
     with suppress(ConditionFailed):
         MessageRow(latest_partition(conversation), LATEST).update(
-            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+            actions=[MessageRow.unanswered.set(left)], condition=MessageRow.conversation.exists()
         )
 
 
@@ -169,7 +216,7 @@ def position_of(received_at: str, message_id: str) -> str:
 # How many of the latest rows to join with the item's messages.
 MOST = 500
 # An item's attributes about its customer's messages to people.
-MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
+MARKS = ("hand_off_messages_apart", "hand_off_message_ids", "hand_off_no_answer_at", OLDER)
 
 
 def entry_of(row: MessageRow) -> dict[str, str]:
@@ -179,48 +226,113 @@ def entry_of(row: MessageRow) -> dict[str, str]:
     """
     at, content = row.received_at or "", row.content or ""
     if row.author is None:
-        return {"message_id": row.message_id or "", "timestamp": at, "role": "user", "content": content}
+        entry = {"message_id": row.message_id or "", "timestamp": at, "role": "user", "content": content}
+        if row.direction == ANSWER:
+            return entry | {"role": "assistant", "found_at": PROVIDER}
+        named = ("edit_of", "number_note", "opt_out", "kind")
+        more = {name: getattr(row, name) for name in named}
+        more["found_at"] = PROVIDER if row.source == PROVIDER else None
+        return entry | {name: value for name, value in more.items() if value}
     by = {"sent_by": BY_HUMAN, "agent": row.author, "agent_name": row.author_name or row.author}
     return {"entry_id": row.message_id or "", "message_timestamp": at, "role": "assistant", "content": content, **by}
 
 
 def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
-    """Return all messages of a conversation: those of its item, given as `stored`, and those in our own table."""
-    return joined(item, StoredMessages.of(stored, names), rows_only_in_messages(item))
+    """Return all messages of a conversation: those of its item, given as `stored`, and those in our own table.
+
+    Up to two Queries if our table may have some, else none. Raises the store's errors.
+    """
+    whole = messages_in(item.raw, stored, read_older(item.raw), names)
+    return joined(item, whole, rows_only_in_messages(item, stored))
 
 
 def customers_of(item: Conversation) -> StoredMessages:
     """Return an item's messages with those stored apart from it, for what its customer wrote.
 
-    People's replies may be missing. One Query where messages are apart from the item, else none.
+    People's replies may be missing. One Query where messages are apart from the item, one where older ones were moved.
     """
     apart = rows_only_in_messages(item) if item.hand_off_messages_apart else []
-    return joined(item, StoredMessages.of(item.raw.get("messages")), apart)
+    return joined(item, messages_in(item.raw, item.raw.get("messages"), read_older(item.raw)), apart)
 
 
 def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -> StoredMessages:
-    """Return the messages of an item joined with rows of our table, each once, with the status of people's replies."""
-    appended = item.plain("hand_off_message_ids")
-    ids = frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()
-    shown = [row for row in rows if row.state != ReplyState.UNDONE]
-    apart = [dict(entry_of(row)) for row in shown if not row.on_item]
+    """Return the messages of an item joined with rows of our table, each once, with the status of people's replies.
+
+    Messages stand in the order of their times, whichever order they came in. A message that the AI may answer is left
+    out once the platform has written its words.
+    """
+    ids = appended_ids(item)
+    rows = [row for row in rows if row.direction != OTHER]
+    shown = [row for row in rows if row.state != ReplyState.UNDONE and row.gsi_due != TO_CHECK]
+    ordered = stored.in_order(ids)
+    held = held_by_platform(map(awaited_in, doubtful(shown)), ordered, ids)
+    # A process that has just appended one may not have marked its row yet.
+    written = ids | held | ({*ordered.ids} if any(row.direction == ANSWER for row in shown) else set())
+    apart = [
+        row
+        for row in shown
+        if not row.on_item and row.message_id not in (written if row.direction == ANSWER else ids | held)
+    ]
     replies = {row.message_id or "": status_of(row) for row in shown if row.direction == OUTBOUND}
-    return replace(stored.without_repeated(ids).joined(apart), replies=replies)
+    whole = ordered.joined([_entry_apart(row) for row in apart])
+    ours = ids | {row.message_id or "" for row in apart if row.direction != OUTBOUND}
+    edits = [each for each in ours if EDIT.fullmatch(each)]
+    until = clock.parse_instant(item.hand_off_no_answer_at)
+    return replace(note_edits(fold_repetitions(whole, ours), edits, ours), replies=replies, excused_until=until)
 
 
-def rows_only_in_messages(item: Conversation) -> list[MessageRow]:
+def _entry_apart(row: MessageRow) -> dict[str, str]:
+    return entry_of(row) | ({"doubt": row.doubt} if row.doubt else {})
+
+
+def doubtful(rows: Iterable[MessageRow]) -> list[MessageRow]:
+    """Return those rows that the AI may answer."""
+    return [row for row in rows if row.doubt]
+
+
+def awaited_in(row: MessageRow) -> AwaitedWords:
+    """Return the words of a row that the AI may answer."""
+    return AwaitedWords(row.message_id or "", clock.parse_instant(row.received_at) or clock.now(), row.content or "")
+
+
+def doubtful_rows(item: Conversation) -> list[MessageRow]:
+    """Return a conversation's rows that the AI may answer, the latest of them, whether appended meanwhile or not.
+
+    One Query. Raises the store's errors.
+    """
+    return list(
+        MessageRow.query(
+            partition_of(item.primary_channel, item.conversation_id),
+            filter_condition=MessageRow.doubt.exists(),
+            scan_index_forward=False,
+            limit=MOST,
+            consistent_read=True,
+        )
+    )
+
+
+def rows_only_in_messages(
+    item: Conversation, messages: dict[str, Any] | None = None, *, staged: bool = False
+) -> list[MessageRow]:
     """Return a conversation's rows that only our table has, latest first: messages that did not fit, and replies.
 
-    One Query where there may be any, else none. Raises the store's errors, except for an absent table.
+    `messages` are those of its item, if it was read without them: a full one may lack the mark. Also those that say
+    that words are staged (`says_staged`); `staged`: even if there is nothing else. One Query where there may be any,
+    else none. Raises the store's errors, except for an absent table.
     """
-    if not item.hand_off_messages_apart and not may_have_replies(item):
+    whole = item.raw | ({"messages": messages} if messages else {})
+    may_lack_the_mark = has_inbound_source() and is_nearly_full(whole)
+    may_be_staged = staged and has_stage()
+    if not (item.hand_off_messages_apart or may_have_replies(item) or may_lack_the_mark or may_be_staged):
         return []
     partition = partition_of(item.primary_channel, item.conversation_id)
     try:
         return list(
             MessageRow.query(
                 partition,
-                filter_condition=(MessageRow.on_item == False) | (MessageRow.direction == OUTBOUND),  # noqa: E712
+                filter_condition=(MessageRow.on_item == False)  # noqa: E712
+                | (MessageRow.direction == OUTBOUND)
+                | (MessageRow.gsi_due == TO_CHECK),
                 scan_index_forward=False,
                 limit=MOST,
                 consistent_read=True,
@@ -228,55 +340,6 @@ def rows_only_in_messages(item: Conversation) -> list[MessageRow]:
         )
     except TableMissing:
         return []
-
-
-@dataclass(frozen=True, slots=True)
-class LastWords:
-    """A customer's last message, redacted, and the number of unanswered messages to the console's knowledge."""
-
-    text: str
-    unanswered: int
-    at: datetime | None
-
-    @property
-    def label(self) -> str:
-        """The number of unanswered messages, in words."""
-        return f"{self.unanswered} unanswered message{'' if self.unanswered == 1 else 's'}"
-
-
-def last_words(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LastWords]:
-    """Return what the customers of conversations (primary_channel, conversation_id) last wrote to people.
-
-    One BatchGetItem, none without a source of such messages. A failure is logged and returns {}.
-    """
-    by_partition = {latest_partition(partition_of(*key)): key for key in keys}
-    if not by_partition or not has_inbound_source():
-        return {}
-    wanted = [{"conversation": partition, "position": LATEST} for partition in by_partition]
-    try:
-        found = batch_get("MESSAGES", wanted)
-    except ConsoleError as error:
-        logger.warning("Could not read what customers wrote last: %s", type(error).__name__)
-        return {}
-    rows = map(plain_item, found)
-    return {by_partition[row["conversation"]]: _last_words(row) for row in rows}
-
-
-def _last_words(row: dict[str, Any]) -> LastWords:
-    count = row.get("unanswered")
-    return LastWords(
-        excerpt(" ".join(str(row.get("content") or "").split())),
-        count if isinstance(count, int) else 0,
-        clock.parse_instant(row.get("received_at")),
-    )
-
-
-def can_leave(item: Conversation, hand_off: HandOff) -> bool:
-    """Return whether the AI can be asked to answer: messages came to people, or what the AI left needs attention."""
-    if hand_off.state is HandOffState.AI:
-        return bool(item.hand_off_attention) and queue_of(item) != ""
-    has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
-    return hand_off.flag and has_messages and queue_of(item) != ""
 
 
 def queue_of(item: Conversation) -> str:
@@ -287,8 +350,6 @@ def queue_of(item: Conversation) -> str:
 
 # --- Replies ----------------------------------------------------------------------------------------------------------
 
-# Number of a conversation's latest replies that may still change.
-LATEST_REPLIES = 30
 _LABELS: dict[str, tuple[str, str]] = {
     ReplyState.QUEUED: ("sending", ""),
     ReplyState.SENDING: ("sending", ""),
@@ -326,6 +387,7 @@ def status_of(row: MessageRow) -> ReplyStatus:
         # A company's own sending service may have worded it.
         error=redact(row.error or ""),
         author=row.author or "",
+        is_undelivered=row.state in NOT_ARRIVED,
         undo_seconds=seconds if is_open else 0,
         undo=seal_key(row) if is_open else "",
         again=seal_key(row) if can_retry else "",
@@ -335,25 +397,3 @@ def status_of(row: MessageRow) -> ReplyStatus:
 def seal_key(row: MessageRow) -> str:
     """Seal the key of a reply, for the forms below it."""
     return seal_data("sent reply", [row.conversation, row.position])
-
-
-def replies_known(rows: Iterable[MessageRow]) -> str:
-    """Return a fingerprint of the latest replies among a conversation's rows, "" for none."""
-    replies = sorted((row for row in rows if row.direction == OUTBOUND), key=lambda row: row.position)
-    states = [f"{row.position} {row.state} {row.retried_by}" for row in replies[-LATEST_REPLIES:]]
-    return "\n".join(states)
-
-
-def latest_replies(item: Conversation) -> str:
-    """Return `replies_known` of the stored rows. One Query where there may be any; raises the store's errors."""
-    if not may_have_replies(item):
-        return ""
-    rows = MessageRow.query(
-        partition_of(item.primary_channel, item.conversation_id),
-        filter_condition=MessageRow.direction == OUTBOUND,
-        scan_index_forward=False,
-        limit=LATEST_REPLIES,
-        consistent_read=True,
-        attributes_to_get=["conversation", "position", "direction", "state", "retried_by"],
-    )
-    return replies_known(list(rows))

@@ -5,9 +5,9 @@ certainly not handed over) or `NoAnswer` (it may have been accepted). An adapter
 retries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -64,6 +64,30 @@ class Template:
     variables: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedMessage:
+    """A message in a provider's list. `at` is the provider's own time; addresses are as the provider writes them.
+
+    `media` is the number of its media; `is_answer`: sent by a program through the provider's API.
+    """
+
+    message_id: str
+    at: datetime
+    sender: str
+    recipient: str
+    text: str
+    media: int = 0
+    is_answer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMedium:
+    """A medium of a message in a provider's list: its content type, and where the provider has it."""
+
+    content_type: str
+    url: str
+
+
 class Rejected(Exception):
     """Raised when the provider refused and would refuse again. `code` is its own, `words` explain it to people."""
 
@@ -115,6 +139,23 @@ class Provider(Protocol):
 
     def template(self, template_id: str) -> Template:
         """Return an approved template. Raises `CannotAsk` if the provider has none, and as `send`."""
+
+    def list_messages(self, channel: str, sender: str, recipient: str) -> Iterator[ListedMessage]:
+        """Yield the messages from one number to another, the newest first, page by page.
+
+        Raises `CannotAsk` if the provider has no such list, and as `send`.
+        """
+
+    def list_media(self, message_id: str) -> list[ListedMedium]:
+        """Return the media of a listed message. Raises as `list_messages`."""
+
+    @property
+    def account(self) -> str:
+        """The account at the provider whose rate limits hold, "" for none."""
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far the provider's clock was ahead of ours in its last answer; 0 if it did not say."""
 
 
 # Longer than any provider asks to wait.

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from conversations.sending.providers import Provider
+from conversations.providers import Provider
 
 OUTBOX_ONLY = "outbox-only"
 NAMES = {"twilio": "twilio.Twilio", "sendgrid": "sendgrid.SendGrid", OUTBOX_ONLY: "outbox_only.OutboxOnly"}
@@ -23,5 +23,5 @@ def make(channel: str, secret: Mapping[str, Any]) -> Provider:
     Raises `CredentialsRejected`, and `LookupError` if the channel has no provider or an unknown one.
     """
     module, _, adapter = NAMES[provider_name(channel)].partition(".")
-    made: Provider = getattr(import_module(f"conversations.sending.providers.{module}"), adapter)(secret)
+    made: Provider = getattr(import_module(f"conversations.providers.{module}"), adapter)(secret)
     return made

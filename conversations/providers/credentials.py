@@ -21,9 +21,10 @@ from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from console import clock
 from console.errors import ConsoleError
 from console.redaction import cut, redact
+from console.schema.secret_names import is_secret_of
 from console.store.models import StoreModel, TableMeta
-from conversations.sending.providers import CredentialsRejected, NotReached
-from conversations.sending.providers.choice import OUTBOX_ONLY, provider_name
+from conversations.providers import CredentialsRejected, NotReached
+from conversations.providers.choice import OUTBOX_ONLY, provider_name
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +44,18 @@ _lock = threading.Lock()
 _secrets: TTLCache[Any, dict[str, Any]] = TTLCache(KEPT, KEPT_SECONDS)
 
 
-def secret_for(channel: str, name: str) -> dict[str, Any]:
+def secret_for(channel: str, name: str, company_id: str) -> dict[str, Any]:
     """Return the credentials for a channel's provider, cached for five minutes; {} if a company's own service sends.
 
-    Raises `CredentialsRejected`, with words for the agent, if the secret is missing, unreadable or no JSON object;
-    `NotReached` if Secrets Manager does not answer.
+    Raises `CredentialsRejected`, with words for the agent, if the secret is not the company's by its name, missing,
+    unreadable or no JSON object; `NotReached` if Secrets Manager does not answer.
     """
-    return {} if provider_name(channel) == OUTBOX_ONLY else _secret(settings.SECRETS_ENDPOINT, name)
+    if provider_name(channel) == OUTBOX_ONLY:
+        return {}
+    # The name is from the conversation's item, which other services write.
+    if not is_secret_of(name, company_id):
+        raise _unusable(name, f"SECRET_NAMES does not allow it for the company {company_id or 'without an id'}")
+    return _secret(settings.SECRETS_ENDPOINT, name)
 
 
 # Not `cached_for`: callers must not wait for each other while Secrets Manager does not answer.

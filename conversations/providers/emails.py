@@ -6,7 +6,7 @@ from django.utils.html import escape
 
 from console.trees import text_of
 from conversations.models import Conversation
-from conversations.receiving.rows import customers_of
+from conversations.outbox.rows import customers_of
 
 _ID = re.compile(r"<[^\s<>]{1,250}>")
 LONGEST_SUBJECT = 200

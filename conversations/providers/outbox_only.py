@@ -4,7 +4,8 @@ The text itself is never in a queue. `docs/providers.md` has the format; `receip
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +13,16 @@ from django.conf import settings
 from console.errors import StoreUnavailable
 from console.refs import keyed_digest
 from console.store import queues
-from conversations.sending.providers import CannotAsk, Delivery, NoAnswer, NotReached, Outgoing, Template
+from conversations.providers import (
+    CannotAsk,
+    Delivery,
+    ListedMedium,
+    ListedMessage,
+    NoAnswer,
+    NotReached,
+    Outgoing,
+    Template,
+)
 
 VERSION, GROUP_LETTERS = 1, 32
 
@@ -59,3 +69,13 @@ class OutboxOnly:
     def template(self, template_id: str) -> Template:
         """Raise `CannotAsk`: only the service knows its templates."""
         raise CannotAsk("The sending service has no list of templates.")
+
+    account, ahead = "", timedelta()
+
+    def list_messages(self, channel: str, sender: str, recipient: str) -> Iterator[ListedMessage]:
+        """Raise `CannotAsk`: only the service can ask its provider."""
+        raise CannotAsk("The sending service has no list of messages.")
+
+    def list_media(self, message_id: str) -> list[ListedMedium]:
+        """Raise `CannotAsk`: only the service can ask its provider."""
+        raise CannotAsk("The sending service has no list of messages.")

@@ -7,7 +7,7 @@ add-on of an account, and it lags behind.
 import json
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from http.client import HTTPException
 from socket import gaierror
@@ -19,12 +19,13 @@ from python_http_client.exceptions import HTTPError
 from sendgrid import SendGridAPIClient
 
 from console import clock
-from conversations.sending.emails import as_html
-from conversations.sending.providers import (
+from conversations.providers import (
     CannotAsk,
     CredentialsRejected,
     Delivery,
     DeliveryState,
+    ListedMedium,
+    ListedMessage,
     NoAnswer,
     NotReached,
     Outgoing,
@@ -33,6 +34,7 @@ from conversations.sending.providers import (
     credential,
     retry_after,
 )
+from conversations.providers.emails import as_html
 
 # To connect, and until the next bytes of an answer arrive.
 TIMEOUT_SECONDS = 10.0
@@ -97,6 +99,16 @@ class SendGrid:
     def template(self, template_id: str) -> Template:
         """Raise `CannotAsk`: emails need no template."""
         raise CannotAsk("Emails need no template.")
+
+    account, ahead = "", timedelta()
+
+    def list_messages(self, channel: str, sender: str, recipient: str) -> Iterator[ListedMessage]:
+        """Raise `CannotAsk`: SendGrid passes emails on and lists none."""
+        raise CannotAsk("SendGrid has no list of received emails.")
+
+    def list_media(self, message_id: str) -> list[ListedMedium]:
+        """Raise `CannotAsk`: SendGrid passes emails on and lists none."""
+        raise CannotAsk("SendGrid has no list of received emails.")
 
     def _activity(self, query: str) -> dict[str, str] | None:
         """Return the first email in Email Activity that matches a query. Raises `CannotAsk` if the account lacks it."""

@@ -13,10 +13,10 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.errors import Invalid, NotFound
-from conversations.receiving.rows import TO_FETCH, MessageRow
-from conversations.sending.credentials import note_works, secret_for
-from conversations.sending.providers import CannotAsk, NoAnswer, NotReached, Rejected, Template
-from conversations.sending.providers.choice import make
+from conversations.outbox.rows import TO_FETCH, MessageRow
+from conversations.providers import CannotAsk, NoAnswer, NotReached, Rejected, Template
+from conversations.providers.choice import make
+from conversations.providers.credentials import note_works, secret_for
 
 TEMPLATE = "template"
 # Only this channel has templates.
@@ -69,7 +69,7 @@ def fetch(row: MessageRow) -> None:
     """Fetch a requested template from its provider. Only for the sender. Raises the store's errors."""
     name, template, problem = row.credentials or "", None, ""
     try:
-        secret = secret_for(CHANNEL, name)
+        secret = secret_for(CHANNEL, name, row.company_id or "")
         named = secret.get(NAMED_BY)
         if isinstance(named, str) and named.strip():
             template = make(CHANNEL, secret).template(named.strip())

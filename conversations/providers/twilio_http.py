@@ -4,7 +4,10 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from logging import getLogger
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +18,8 @@ from twilio.http import HttpClient
 from twilio.http.response import Response
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from conversations.sending.providers import CredentialsRejected, NoAnswer, NotReached, Rejected, retry_after
+from console import clock
+from conversations.providers import CannotAsk, CredentialsRejected, NoAnswer, NotReached, Rejected, retry_after
 
 # To connect, and until the next bytes of an answer arrive; then for the whole answer, however slow. In seconds.
 TIMEOUTS = (3.05, 10.0)
@@ -42,7 +46,12 @@ WORDS = {
 
 
 class TwilioHttp(HttpClient):
-    """Sends each request once, over a connection of its own; refusals become errors here, where their headers are."""
+    """Sends each request once, over a connection of its own; refusals become errors here, where their headers are.
+
+    `ahead` is how far Twilio's clock was ahead of ours in its last answer, by that answer's `Date`.
+    """
+
+    ahead = timedelta()
 
     def __init__(self) -> None:
         # The library's own client writes addresses with phone numbers into its log; this one writes nothing.
@@ -61,12 +70,28 @@ class TwilioHttp(HttpClient):
                 if _never_reached(error):
                     raise NotReached("Twilio could not be reached.") from None
                 raise NoAnswer("Twilio did not answer.") from None
+            with suppress(KeyError, ValueError, TypeError):
+                self.ahead = parsedate_to_datetime(answer.headers["Date"]) - clock.now()
             text = _read(answer)
         if 400 <= answer.status_code < 500:
             raise _refusal(answer.status_code, answer.headers, text)
         if not 200 <= answer.status_code < 300:
             raise NoAnswer(f"Twilio answered with status {answer.status_code}.")
         return Response(answer.status_code, text, answer.headers)
+
+
+@contextmanager
+def only_our_errors() -> Iterator[None]:
+    """Let no errors of Twilio's library out of the block: `NoAnswer` or `Rejected` instead."""
+    try:
+        yield
+    except (Rejected, NotReached, NoAnswer, CannotAsk):
+        raise
+    except UnicodeEncodeError:
+        raise Rejected("", "The message has characters that cannot be sent.") from None
+    # What the library raises for an undocumented answer: TwilioException, ValueError, KeyError, TypeError …
+    except Exception:
+        raise NoAnswer("Twilio's answer could not be read.") from None
 
 
 def _never_reached(error: requests.RequestException) -> bool:
@@ -118,3 +143,16 @@ def said_code(parsed: Any) -> str:
 def words_of(code: str) -> str:
     """Return the reason why a message did not arrive, for people."""
     return WORDS.get(code) or f"Twilio could not deliver the message{f' (code {code})' if code else ''}."
+
+
+def address_of(channel: str, number: str) -> str:
+    """Return a number as an address of a channel."""
+    bare = number.removeprefix("whatsapp:").removeprefix("sms:")
+    return f"whatsapp:{bare}" if channel == "whatsapp" else bare
+
+
+def checked_id(text: str) -> str:
+    """Return an id of Twilio's. Raises `CannotAsk` for any other text, which could lead to another address."""
+    if not re.fullmatch(r"[A-Za-z0-9]{2,64}", text):
+        raise CannotAsk("That is not a Twilio id.")
+    return text

@@ -1,148 +1,95 @@
-"""Counts of the conversations that wait and are held, and current waits. Each worker caches them for seconds.
+"""Counts of the conversations that wait and are held, and current waits.
 
-A count costs one or two Queries per company, whatever its size, because it stops at `COUNTED`.
+Counts come from the rows of the queue's partitions (`handoff.partitions`): one Query for all companies, which each
+worker caches for seconds.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
-from typing import TypeVar
 
-from console import caching, clock
-from console.caching import Cached, cached_for
+from console import clock
+from console.caching import cached_for
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Staff
 from console.store.calls import parallel
-from conversations.handoff.stored import attention_in, has_inbound_source, held_in, urgent_in, waiting_in
-from conversations.models import Conversation
+from conversations.converting import is_gone, summary_of
+from conversations.finding.queries import is_visible
+from conversations.handoff.full_items import full_keys
+from conversations.handoff.partitions import PartitionSummary, QueueState, read_partitions
+from conversations.handoff.stored import has_inbound_source, urgent_in, waiting_in
+from conversations.models import SUMMARY_ATTRIBUTES, read_conversations
 from conversations.queue.pages import (
-    ATTENTION,
-    COLLEAGUES,
-    COUNTED,
-    MINE,
+    APPROVE,
+    STATES,
+    TABS,
     WAITING,
     Count,
-    Held,
     QueueEntry,
+    count_needed,
+    count_tab,
     entry_of,
-    split_for_parallel_reads,
 )
-from conversations.queue.reading import is_indexed, read_index, read_queue
-from conversations.reading import is_gone, is_true
-from conversations.receiving import approvals, not_placed
+from conversations.queue.reading import partitions_in_scope, read_index
+from conversations.queue_index.readiness import is_indexed
+from conversations.queue_index.refreshing import refresh_all
+from conversations.receiving import not_placed
+from conversations.receiving.first_messages import SHOWN_AT_MOST, FirstMessages, read_first_messages
+from conversations.records import ConversationSummary
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-HELD_COUNTED = 200
 SECONDS = 5
-# Without the index a count searches a whole company, so it is cached for longer.
-THIN_SECONDS = 60
 # DynamoDB reads whole messages to count them, so they are counted less often.
 NOT_PLACED_SECONDS = 15
-_ATTRIBUTES = (
-    *("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl"),
-    *("hand_off_reply_failed_at", "hand_off_heard_at", "hand_off_taken_at", "hand_off_answered_at"),
-)
-
-
-_RANKS = (True, False)
 
 
 @cached_for(SECONDS)
-def waiting_in_company(company_id: str, urgent: bool) -> Count:
-    """Count the conversations that wait in a company, the urgent ones or the others. Raises the store's errors."""
-    if not is_indexed():
-        return Count() if urgent else _looked_through(company_id)[0]
-    partition = urgent_in(company_id) if urgent else waiting_in(company_id)
-    items, more = read_index(partition, ("hand_off_to_human", "ttl"), COUNTED)
-    now = clock.now()
-    # Skip those whose flag the platform has cleared since, and expired ones.
-    found = map(Conversation.from_raw_data, items)
-    return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
+def all_partitions() -> tuple[PartitionSummary, ...]:
+    """Return the rows of all partitions of the queue's index; () without the index. Raises the store's errors."""
+    return tuple(read_partitions()) if is_indexed() else ()
 
 
-@cached_for(SECONDS)
-def attention_in_company(company_id: str) -> Count:
-    """Count a company's conversations with the AI that need attention. Raises the store's errors."""
-    if not is_indexed():
-        return _looked_through(company_id)[2]
-    items, more = read_index(attention_in(company_id), ("ttl",), COUNTED)
-    now = clock.now()
-    return Count(sum(not is_gone(Conversation.from_raw_data(raw), now) for raw in items), more)
+def waiting(staff: Staff) -> Count:
+    """Count who waits in the companies in a person's scope. Raises the store's errors."""
+    return count_tab(WAITING, partitions_in_scope(staff, all_partitions()), staff.username)
 
 
-@cached_for(SECONDS)
-def held_in_company(company_id: str) -> Held:
-    """Count a company's held conversations. Raises the store's errors."""
-    if not is_indexed():
-        return _looked_through(company_id)[1]
-    items, more = read_index(held_in(company_id), _ATTRIBUTES, HELD_COUNTED)
-    now = clock.now()
-    return Held.among([entry for raw in items if (entry := entry_of(raw, now)) is not None], more=more)
+def count_tabs(staff: Staff) -> dict[str, Count]:
+    """Count what each tab lists for a person. Raises the store's errors."""
+    found = partitions_in_scope(staff, all_partitions())
+    return {tab: count_tab(tab, found, staff.username) for tab in TABS} if is_indexed() else {}
 
 
-@cached_for(THIN_SECONDS)
-def _looked_through(company_id: str) -> tuple[Count, Held, Count]:
-    found = read_queue([company_id])
-    more = bool(found.incomplete)
-    held = Held.among(found.entries, more=more)
-    attention = len(found.of_tab(ATTENTION)) - held.troubled
-    return Count(len(found.of_tab(WAITING)), more), held, Count(attention, more)
-
-
-def waiting(company_ids: Iterable[str]) -> Count:
-    """Count who waits in these companies; with more than `COMPANIES_AT_ONCE`, `more` is set."""
-    asked, left_out = split_for_parallel_reads(company_ids)
-    counts = parallel(*(partial(waiting_in_company, company_id, urgent) for company_id in asked for urgent in _RANKS))
-    return sum(counts, Count(more=bool(left_out)))
-
-
-def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
-    """Count what all tabs but the first list for a person. Without `read`, only from the cache, else {}."""
-    asked, left_out = split_for_parallel_reads(company_ids)
-    found, attention = _counts(held_in_company, asked, read=read), _counts(attention_in_company, asked, read=read)
-    if found is None or attention is None:
-        return {}
-    start = Count(more=bool(left_out))
-    counts = {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (ATTENTION, MINE, COLLEAGUES)}
-    return counts | {ATTENTION: sum(attention, counts[ATTENTION])}
-
-
-def _counts(count: Cached[T], company_ids: Sequence[str], *, read: bool) -> list[T] | None:
-    """Return the count of each company. Without `read`, only from the cache: None unless it has all of them."""
-    if read:
-        return parallel(*(partial(count, company_id) for company_id in company_ids))
-    found = [each for one in company_ids if (each := caching.cached_result(count, one)) is not None]
-    return found if len(found) == len(company_ids) else None
-
-
-def awaited(company_ids: Iterable[str], username: str) -> int:
+def awaited(staff: Staff) -> int:
     """Count a person's conversations whose customer waits for an answer. Raises the store's errors."""
-    asked, _ = split_for_parallel_reads(company_ids)
-    found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
-    return sum(each.awaited.count(username) for each in found)
+    found = partitions_in_scope(staff, all_partitions())
+    return sum(int((each.awaited or {}).get(staff.username, 0)) for each in found)
 
 
-@cached_for(SECONDS)
-def to_approve_in_company(company_id: str) -> Count:
-    """Count the first messages of a company that wait for approval. Raises the store's errors."""
-    try:
-        return Count(*approvals.count(company_id))
-    except TableMissing:
-        return Count()
+def first_messages(staff: Staff, after: str = "") -> tuple[Count, FirstMessages]:
+    """Return how many first messages in a person's scope wait for approval, and the oldest after a position.
 
-
-def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
-    """Count the first messages that wait for approval. Without `read`, only from the cache, else None."""
-    asked, left_out = split_for_parallel_reads(company_ids)
-    found = _counts(to_approve_in_company, asked, read=read)
-    return None if found is None else sum(found, Count(more=bool(left_out)))
+    One Query, and one for each company that they are of. Raises the store's errors.
+    """
+    left = [each for each in partitions_in_scope(staff, read_partitions()) if each.state == QueueState.APPROVE]
+    left.sort(key=lambda each: each.since)
+    total = count_tab(APPROVE, left, staff.username)
+    found = shown = FirstMessages()
+    while len(shown.rows) < SHOWN_AT_MOST and left:
+        number = count_needed((int(each.count or 0) for each in left), SHOWN_AT_MOST - len(shown.rows))
+        opening, left = left[:number], left[number:]
+        try:
+            found = found.joined(read_first_messages((each.company_id for each in opening), after))
+        except TableMissing:
+            break
+        # Those of the next companies may be older than some of these.
+        shown = found.before(left[0].since) if left else found
+    return total, shown.first(SHOWN_AT_MOST)
 
 
 @cached_for(NOT_PLACED_SECONDS)
@@ -166,16 +113,49 @@ def not_placed_for(staff: Staff) -> Count | None:
     return found if found.number or found.more else None
 
 
-def forget(company_id: str) -> None:
-    """Drop the cached counts of a company, because this worker has just changed something there."""
-    for urgent in _RANKS:
-        caching.invalidate(waiting_in_company, company_id, urgent)
-    for each in (held_in_company, attention_in_company, to_approve_in_company, _looked_through):
-        caching.invalidate(each, company_id)
+@cached_for(NOT_PLACED_SECONDS)
+def full_keys_now() -> tuple[tuple[str, str], ...]:
+    """Return the keys of the conversations without room. Raises the store's errors."""
+    return tuple(full_keys())
+
+
+def full_for(staff: Staff) -> list[ConversationSummary]:
+    """Return the conversations in a person's scope that have no room left, to make room in.
+
+    One Query, and one BatchGetItem if there may be any. Logs the store's errors and returns none.
+    """
+    try:
+        found = read_conversations(full_keys_now(), SUMMARY_ATTRIBUTES)
+    except ConsoleError as error:
+        logger.warning("Could not look for full conversations: %s", type(error).__name__)
+        return []
+    now = clock.now()
+    return [summary_of(each, staff) for each in found if is_visible(each, staff) and not is_gone(each, now)]
+
+
+def forget() -> None:
+    """Drop the cached counts, because this worker has just changed something."""
+    all_partitions.cache_clear()
+
+
+def count_again(company_ids: Collection[str]) -> None:
+    """Count again in companies where this worker has just changed something: its next page shows the new numbers.
+
+    One Query, and a Query and two other calls for each of their partitions. Logs the store's errors, as the indexer
+    will count too.
+    """
+    try:
+        if company_ids and is_indexed():
+            refresh_all(each.sk for each in read_partitions() if each.company_id in company_ids)
+    except ConsoleError as error:
+        logger.warning("Could not count again after an action: %s", type(error).__name__)
+    forget()
 
 
 # Maximum rows read of one company and partition, longest wait first.
 LOOKED_AT = 1000
+# Companies with the longest waits that one table shows.
+COMPANIES_SHOWN = 25
 WAITS_SECONDS = 15
 _WAIT_ATTRIBUTES = (
     *("primary_channel", "conversation_id", "company_id", "company_name", "project_id", "project_name", "ttl"),
@@ -222,13 +202,10 @@ class CompanyWaits:
 def waits_in(company_id: str) -> CompanyWaits:
     """Return the current waits in a company. Two Queries of the index, of the `LOOKED_AT` longest waits each."""
     now = clock.now()
-    if is_indexed():
-        reads = [read_index(each(company_id), _WAIT_ATTRIBUTES, LOOKED_AT) for each in (urgent_in, waiting_in)]
-        items, more = [raw for found, _ in reads for raw in found], any(more for _, more in reads)
-        entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.is_of(WAITING, "")]
-    else:
-        found = read_queue([company_id])
-        entries, more = found.of_tab(WAITING), bool(found.incomplete)
+    partitions = (urgent_in, waiting_in) if is_indexed() else ()
+    reads = [read_index(each(company_id), _WAIT_ATTRIBUTES, LOOKED_AT) for each in partitions]
+    items, more = [raw for found, _ in reads for raw in found], any(more for _, more in reads)
+    entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.is_of(WAITING, "")]
     by_project: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
         by_project[entry.summary.project_id].append(entry)
@@ -239,9 +216,39 @@ def waits_in(company_id: str) -> CompanyWaits:
     return CompanyWaits(company_id, Waits.of(entries, now), tuple(projects), not more)
 
 
-def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:
-    """Return the waits in these companies (at most `COMPANIES_AT_ONCE`), the longest first."""
-    asked, _ = split_for_parallel_reads(company_ids)
-    found = parallel(*(partial(waits_in, company_id) for company_id in asked))
-    found.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)
-    return tuple(found)
+def longest_waits(staff: Staff) -> tuple[tuple[CompanyWaits, ...], int]:
+    """Return the waits in the `COMPANIES_SHOWN` companies where somebody waits longest, and how many others there are.
+
+    Two Queries for each of them. Raises the store's errors.
+    """
+    since: dict[str, str] = {}
+    for each in partitions_in_scope(staff, all_partitions()):
+        if each.state in STATES[WAITING] and not (each.is_certain and not each.count):
+            since[each.company_id] = min(each.since, since.get(each.company_id, each.since))
+    companies = sorted(since, key=lambda company_id: since[company_id])
+    found = parallel(*(partial(waits_in, company_id) for company_id in companies[:COMPANIES_SHOWN]))
+    waiting_there = [each for each in found if each.total.count]
+    waiting_there.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)
+    return tuple(waiting_there), max(0, len(companies) - COMPANIES_SHOWN)
+
+
+def sum_queue() -> tuple[dict[str, Count], timedelta]:
+    """Count all conversations that wait, are held and need attention; also return the longest wait.
+
+    Raises the store's errors.
+    """
+    partitions, now = all_partitions(), clock.now()
+    sums = dict.fromkeys(_SUMMED, Count())
+    for each in partitions:
+        for name, states in _SUMMED.items():
+            if each.state in states:
+                sums[name] += Count(int(each.count or 0), bool(each.has_more))
+    times = (clock.parse_instant(each.first) for each in partitions if each.state in STATES[WAITING] and each.count)
+    return sums, max((now - at for at in times if at is not None), default=timedelta())
+
+
+_SUMMED = {
+    "waiting": STATES[WAITING],
+    "held": (QueueState.HELD,),
+    "attention": (QueueState.ATTENTION,),
+}

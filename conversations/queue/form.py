@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from console.redaction import cut
+from conversations.converting import CHANNELS
 from conversations.groups import name_of
 from conversations.queue.pages import (
     ATTENTION,
@@ -21,9 +22,9 @@ from conversations.queue.pages import (
     WAITING,
     QueueEntry,
     QueueFilters,
+    is_mark,
     mark_of_reason,
 )
-from conversations.reading import CHANNELS
 
 TAB_LABELS = {WAITING: "Waiting", ATTENTION: "Needs attention", MINE: "Mine", COLLEAGUES: "With colleagues"}
 COMPANIES_OFFERED = 500
@@ -62,6 +63,9 @@ class QueueForm(forms.Form):
         values = {name: value for name in _NAMES if (value := self.cleaned_data.get(name, ""))}
         if values.get("waited") not in WAITS:
             values.pop("waited", None)
+        # A reason itself, which a customer may have written, never comes back in an address.
+        if not is_mark(values.get("reason", "")):
+            values.pop("reason", None)
         return values
 
     def filters(self) -> QueueFilters:

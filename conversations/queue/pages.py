@@ -1,17 +1,19 @@
 """Rows of the queue, their filters and counts, and one page of them."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
 from console.refs import as_letters
-from console.store.streams import Keyset, Stream, merge
-from conversations.attention.causes import Cause, causes_of, comes_first, is_awaited
+from console.store.streams import Keyset
+from conversations.attention.causes import Cause, causes_of, comes_first
+from conversations.converting import is_gone, summary_of
+from conversations.handoff.partitions import PartitionSummary, QueueState
 from conversations.models import Conversation
-from conversations.reading import is_gone, summary_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
 WAITING, ATTENTION, MINE, COLLEAGUES = "waiting", "attention", "mine", "colleagues"
@@ -100,6 +102,11 @@ def mark_of_reason(reason: str) -> str:
     return as_letters(hashlib.sha256(reason.encode("utf-8", "surrogatepass")).digest()[:8]) if reason else NO_REASON
 
 
+def is_mark(text: str) -> bool:
+    """Return whether a text has the form of a `mark_of_reason`."""
+    return text == NO_REASON or re.fullmatch("[a-p]{16}", text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class QueueFilters:
     """The filters of the queue; the defaults match everything.
@@ -136,66 +143,55 @@ class QueueFilters:
         return "" if self.waited is None else clock.to_iso(now - self.waited)
 
 
-COUNTED = 100
-
-
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of conversations; `more`: counting stopped there, so there may be more."""
+    """A number of conversations; `more`: there are others, which were not counted."""
 
     number: int = 0
     more: bool = False
 
     def __str__(self) -> str:
-        if self.number >= COUNTED:
-            return f"{COUNTED - 1}+"
-        return f"{self.number}+" if self.more else str(self.number)
+        return f"{self.number:,}{'+' if self.more else ''}"
 
     def __add__(self, other: "Count") -> "Count":
         return Count(self.number + other.number, self.more or other.more)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The held conversations of a company: the agent of each, and how many need attention."""
-
-    agents: tuple[str, ...] = ()
-    troubled: int = 0
-    more: bool = False
-    # The agents of those whose customer has written and waits for an answer.
-    awaited: tuple[str, ...] = ()
-
-    def of_tab(self, tab: str, username: str) -> Count:
-        """Return the number that a tab lists for a person."""
-        mine = self.agents.count(username)
-        return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.troubled), self.more)
-
-    @classmethod
-    def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
-        """Count the held ones among these rows; `more`: there are others."""
-        held = [entry for entry in entries if entry.hand_off.agent]
-        agents = tuple(entry.hand_off.agent for entry in held)
-        awaited = tuple(entry.hand_off.agent for entry in held if is_awaited(entry.item.raw))
-        return cls(agents, sum(bool(entry.causes) for entry in held), more, awaited)
+def count_needed(counts: Iterable[int], rows: int) -> int:
+    """Return how many of the first partitions, with these counts, hold so many rows; all if they hold fewer."""
+    number = 0
+    for number, count in enumerate(counts, 1):
+        rows -= count
+        if rows <= 0:
+            return number
+    return number
 
 
-def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
-    """Count what each tab lists for a person; `more`: there may be other rows."""
-    rows = list(entries)
-    held = Held.among(rows, more=more)
-    waiting = Count(sum(entry.is_of(WAITING, username) for entry in rows), more)
-    attention = Count(sum(entry.is_of(ATTENTION, username) for entry in rows), more)
-    return {WAITING: waiting, ATTENTION: attention} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES)}
+def count_tab(tab: str, partitions: Iterable[PartitionSummary], username: str) -> Count:
+    """Count what a tab lists for a person in partitions of the queue's index."""
+    return sum((_count(tab, each, username) for each in partitions), Count())
 
 
-# Maximum companies that one page, count or table reads, all in parallel.
-COMPANIES_AT_ONCE = 20
+def _count(tab: str, partition: PartitionSummary, username: str) -> Count:
+    found, more = int(partition.count or 0), bool(partition.has_more)
+    if partition.state == QueueState.PLACE and tab == ATTENTION:
+        return Count(found, more)
+    if partition.state not in STATES[tab]:
+        return Count()
+    if partition.state != QueueState.HELD:
+        return Count(found, more)
+    mine = int((partition.holders or {}).get(username, 0))
+    return Count({MINE: mine, COLLEAGUES: found - mine}.get(tab, int(partition.troubled or 0)), more)
 
 
-def split_for_parallel_reads(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Split companies, without duplicates, into those to read in parallel and those left out."""
-    wanted = list(dict.fromkeys(company_ids))
-    return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])
+# The states of the conversations that a tab lists, urgent ones first.
+STATES = {
+    WAITING: (QueueState.URGENT, QueueState.WAITING),
+    ATTENTION: (QueueState.ATTENTION, QueueState.HELD),
+    MINE: (QueueState.HELD,),
+    COLLEAGUES: (QueueState.HELD,),
+    APPROVE: (QueueState.APPROVE,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,33 +217,20 @@ class QueueParameters:
 class QueuePage:
     """Rows by waiting time, and how far the read went.
 
-    `following` is where the next page begins (None at the end). `thin`: the budget ended before the page was full.
-    `indexed`: read from the queue's index. Without the index, `incomplete` names the companies with more conversations
-    than one page may read, where somebody may wait unseen, and `totals` counts each tab. `left_out` companies were not
-    read at all.
+    `following` is where the next page begins (None at the end). `thin`: the budget ended before the page was full;
+    `looked_at` rows were read, and `left_out` companies were not. `indexed`: there is an index to read. `partitions`
+    are those of all companies in scope.
     """
 
-    entries: tuple[QueueEntry, ...]
+    entries: tuple[QueueEntry, ...] = ()
     following: Keyset | None = None
     looked_at: int = 0
     thin: bool = False
-    indexed: bool = False
-    incomplete: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    totals: dict[str, Count] | None = None
+    left_out: int = 0
+    indexed: bool = True
+    partitions: tuple[PartitionSummary, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether this is the last page and everything was read."""
-        return self.following is None and not self.incomplete and not self.left_out
-
-
-def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) -> QueuePage:
-    """Merge the first rows of all streams into a page."""
-    page = merge(streams, parameters.size, descending=parameters.back)
-    shown = tuple(entry for entry, _ in page.items)
-    following = None
-    if page.after is not None and page.reached is not None:
-        at, _ = page.reached
-        following = (parameters.place or Keyset()).after(at, *(each.mark for each in shown if each.order[0] == at))
-    return QueuePage(shown, following, thin=page.after is not None and len(shown) < parameters.size)
+        return self.following is None and not self.left_out

@@ -22,7 +22,7 @@ from console.store.calls import table_name
 from console.store.connection import batch_get, call
 from console.store.models import items_of, plain
 from console.trees import isolated
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
 from conversations.queue.pages import QueueEntry
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,9 @@ def note_seen(username: str, reference: str) -> None:
 
 
 def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
-    """Return references of the conversations where the customer wrote since the person last looked or took them.
+    """Return references of the conversations where the customer wrote since the person last looked, took or answered.
+
+    Looking at an unanswered message does not count where people answer in the console (`services.open_conversation`).
 
     One BatchGetItem, and another for those that changed since. Logs the store's errors and returns nothing.
     """
@@ -148,12 +150,16 @@ def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
 
 
 def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
-    """Return when the person last looked at each, by reference; if unknown, when they took it."""
+    """Return when the person last looked at each or answered, by reference; if unknown, when they took it."""
     names = {_digest_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
     noted = {plain(raw["sk"]): clock.parse_instant(plain(raw.get("seen_at", {"NULL": True}))) for raw in found}
-    seen = {entry.summary.reference: noted.get(name) or entry.hand_off.taken_at for name, entry in names.items()}
-    return {reference: at for reference, at in seen.items() if at is not None}
+    seen = {}
+    for name, entry in names.items():
+        answered_at = clock.parse_instant(entry.item.plain("hand_off_answered_at"))
+        if known := [at for at in (noted.get(name) or entry.hand_off.taken_at, answered_at) if at is not None]:
+            seen[entry.summary.reference] = max(known)
+    return seen
 
 
 def _may_have_updates(entry: QueueEntry, seen: dict[str, datetime]) -> bool:

@@ -4,8 +4,10 @@ Each row's checkbox carries an intent, as the row's own button does. So a conver
 without stopping the others, and the same form submitted again acts on none of them twice.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from django.conf import settings
@@ -25,7 +27,9 @@ from console.errors import (
 )
 from console.permissions import Staff
 from console.store.calls import current_budget
-from console.store.connection import batch_get
+from conversations.attention.panel import holds
+from conversations.converting import hand_off_of, is_gone, summary_of
+from conversations.finding.queries import is_visible
 from conversations.handoff import (
     HandOffAction,
     Intent,
@@ -37,12 +41,15 @@ from conversations.handoff import (
 )
 from conversations.handoff.actions import seen_in
 from conversations.handoff.service import derive_action_id
-from conversations.models import SUMMARY_ATTRIBUTES, Conversation
-from conversations.queries import is_visible
+from conversations.models import SUMMARY_ATTRIBUTES, Conversation, read_conversations
 from conversations.queue import counting
 from conversations.queue.pages import ATTENTION, COLLEAGUES, MINE, WAITING
-from conversations.reading import is_gone, summary_of
+from conversations.receiving.leaving import ProviderNotAsked, UnansweredLeft, return_to_ai
+from conversations.receiving.other_conversations import others_of
+from conversations.receiving.witnessing import ask_ahead
 from conversations.records import ConversationSummary, HandOff, HandOffState
+
+logger = logging.getLogger(__name__)
 
 # Maximum selected conversations, twice the rows of a page.
 MOST = 50
@@ -53,6 +60,7 @@ class BulkAction(StrEnum):
 
     TAKE = "take"
     RELEASE = "release"
+    HAND_BACK = "hand_back"
     ASSIGN = "assign"
     LEAVE = "leave"
 
@@ -60,7 +68,7 @@ class BulkAction(StrEnum):
 _OFFERED = {
     WAITING: (BulkAction.TAKE, BulkAction.ASSIGN),
     ATTENTION: (BulkAction.TAKE, BulkAction.LEAVE),
-    MINE: (BulkAction.RELEASE, BulkAction.ASSIGN),
+    MINE: (BulkAction.RELEASE, BulkAction.HAND_BACK, BulkAction.ASSIGN),
     COLLEAGUES: (BulkAction.ASSIGN, BulkAction.RELEASE),
 }
 # Hand-off actions that are not the one of the same name.
@@ -115,9 +123,10 @@ def for_action(intent: Intent, action: HandOffAction) -> Intent:
 class SelectionReport:
     """The outcome of each selected conversation.
 
-    `done`: now, or when the form was submitted before. `refused`: not changed, with the error. `unknown`: the store did
-    not answer. `left`: not begun, because the request's time was up. `routing_left` counts those done whose routing was
-    not restored, because somebody else had changed it.
+    `done`: now, or when the form was submitted before. `unanswered` counts those left out, because returning them would
+    leave messages without an answer, `unasked` those about which the provider was not asked in time. `refused`: not
+    changed, with the error. `unknown`: the store did not answer. `left`: not begun, because the request's time was up.
+    `routing_left` counts those done whose routing was not restored, because somebody else had changed it.
     """
 
     done: tuple[Intent, ...] = ()
@@ -125,22 +134,63 @@ class SelectionReport:
     unknown: tuple[Intent, ...] = ()
     left: tuple[Intent, ...] = ()
     routing_left: int = 0
+    unanswered: int = 0
+    unasked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OtherConversation:
+    """Another conversation of a customer with the same number; `token` is "" if it cannot be taken."""
+
+    summary: ConversationSummary
+    token: str
+
+
+def others_beside(item: Conversation, staff: Staff) -> tuple[OtherConversation, ...]:
+    """Return the customer's other conversations with the same number, for who has just taken one; () for others.
+
+    A few Queries. A failure is logged: what was taken is shown in any case.
+    """
+    if not holds(hand_off_of(item), staff):
+        return ()
+    try:
+        found = others_of(item)
+    except ConsoleError as error:
+        logger.warning("The customer's other conversations could not be read: %s", type(error).__name__)
+        return ()
+    return tuple(OtherConversation(summary_of(each, staff), _token_to_take(each, staff)) for each in found)
+
+
+def _token_to_take(item: Conversation, staff: Staff) -> str:
+    hand_off = hand_off_of(item)
+    is_free = _action_of(BulkAction.TAKE, hand_off) in allowed_actions(hand_off, staff)
+    return row_token(item, hand_off, staff) if is_free else ""
 
 
 def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", to: str = "") -> SelectionReport:
-    """Call `perform` for each intent, one after the other, and report on all of them.
+    """Carry out each intent, one after the other, and report on all of them.
 
     Begins none after the first in the second half of the request's time, so that the last one can finish.
     """
     done, refused, unknown = list[Intent](), list[tuple[Intent, ConsoleError]](), list[Intent]()
     left: Sequence[Intent] = ()
-    routing_left = 0
+    routing_left = unanswered = unasked = 0
+    asked = _ask_ahead([each for each in intents if each.returns])
     for number, intent in enumerate(intents):
         if number and not _has_time():
             left = intents[number:]
             break
         try:
-            outcome = perform(intent, staff, reason=reason, to=to)
+            if intent.returns:
+                outcome = return_to_ai(
+                    intent, staff, asked_at=asked.get((intent.primary_channel, intent.conversation_id))
+                )
+            else:
+                outcome = perform(intent, staff, reason=reason, to=to)
+        except ProviderNotAsked:
+            unasked += 1
+        except UnansweredLeft:
+            unanswered += 1
         except (Conflict, Forbidden, Invalid, NotFound, TableMissing, NotAccepted) as error:
             refused.append((intent, error))
         except (StoreUnavailable, Throttled):
@@ -148,9 +198,21 @@ def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", t
         else:
             done.append(intent)
             routing_left += outcome.routing_left
-        finally:
-            counting.forget(intent.company_id)
-    return SelectionReport(tuple(done), tuple(refused), tuple(unknown), tuple(left), routing_left)
+    counting.count_again({each.company_id for each in (*done, *unknown)})
+    return SelectionReport(
+        tuple(done), tuple(refused), tuple(unknown), tuple(left), routing_left, unanswered=unanswered, unasked=unasked
+    )
+
+
+def _ask_ahead(returning: Sequence[Intent]) -> dict[tuple[str, str], datetime]:
+    """Have the provider asked about all that return at once, so that nobody waits for one after the other."""
+    if len(returning) < 2:
+        return {}
+    try:
+        return ask_ahead((each.primary_channel, each.conversation_id) for each in returning)
+    except ConsoleError as error:
+        logger.info("The provider is asked about each alone: %s", type(error).__name__)
+        return {}
 
 
 def _has_time() -> bool:
@@ -164,8 +226,7 @@ def conversations_of(intents: Iterable[Intent], staff: Staff) -> list[Conversati
     One BatchGetItem. Raises the store's errors.
     """
     wanted = dict.fromkeys((each.primary_channel, each.conversation_id) for each in intents)
-    keys = [{"primary_channel": channel, "conversation_id": conversation_id} for channel, conversation_id in wanted]
-    found = map(Conversation.from_raw_data, batch_get("CONVERSATIONS", keys, SUMMARY_ATTRIBUTES))
+    found = read_conversations(wanted, SUMMARY_ATTRIBUTES)
     items = {(each.primary_channel, each.conversation_id): each for each in found}
     now = clock.now()
     there = [items[key] for key in wanted if key in items]

@@ -2,6 +2,7 @@
 
 from console.store.calls import ConditionFailed
 from console.store.connection import call
+from conversations.handoff.partitions import note_arrival
 from conversations.handoff.stored import (
     AGENT,
     ATTENTION,
@@ -18,9 +19,10 @@ from conversations.handoff.stored import (
     Expression,
     Raw,
     involves_routing,
+    key_in,
     update_item,
 )
-from conversations.indexer.states import Repair
+from conversations.queue_index.states import Repair
 
 # Attributes that a repair is based on: they must be unchanged since the item was read.
 JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
@@ -28,11 +30,6 @@ JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
 PLATFORM_ATTRIBUTES = ("conversation_status", "updated_at")
 # Attributes read of an item, to judge it and to notify about it.
 READ = (*ATTRIBUTES, "company_name", "project_id", "channel_method", "messages")
-
-
-def key_in(stored: Raw) -> Raw:
-    """Return the key of an item."""
-    return {name: stored[name] for name in ("primary_channel", "conversation_id")}
 
 
 def write(stored: Raw, repair: Repair) -> bool:
@@ -44,6 +41,7 @@ def write(stored: Raw, repair: Repair) -> bool:
     if attention:
         conditions.as_long_as_read("messages", stored)
     change = Expression(dict(repair.values), removed=repair.removed)
+    note_arrival(stored, change)
     key = key_in(stored)
     request = update_item(key["primary_channel"]["S"], key["conversation_id"]["S"], change, conditions, returns="NONE")
     # The caller reads the item again if it judges it again: do not return a whole conversation with the failure.

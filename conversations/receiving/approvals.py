@@ -1,15 +1,14 @@
 """First messages that a rule holds until a person approves them: the same bytes then go to their channel's queue.
 
-A message is decided once: its row notes who decides before anything is sent, and the outcome afterwards. If the queue
-does not answer, the message may or may not have been sent: the row notes that, and a person decides again.
+A message is decided once. An approval can be undone until the message sweep forwards the message. The row notes that
+before anything is sent, and the outcome afterwards. If the queue does not answer, the message may or may not have been
+sent: the row notes that, and a person decides again.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
-from enum import StrEnum
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -18,91 +17,54 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
+from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Permission, Staff
-from console.redaction import cut, redact
-from console.refs import seal, unseal
+from console.redaction import redact, without_names
+from console.refs import unseal
+from console.schema.tables import RECIPIENT_NAMES
 from console.store import queues
-from console.store.calls import TransactionRefused, parallel, put_new, table_name
-from console.store.connection import call, transaction
+from console.store.calls import ConditionFailed, TransactionRefused, put_new, table_name
+from console.store.connection import transaction
+from console.store.models import SORT_KEY_BYTES, fits
 from console.store.queues import NotSent
-from console.trail.actions import Action, Result
+from console.trail.actions import TAKEN_BACK, Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, TrailEntry, build, conversation_trail, sort_key
-from conversations.handoff.protocol import retry_on_collision
+from console.trail.recording import Actor, TrailEntry, build, conversation_trail
+from conversations.handoff.partitions import SINCE_EVER, QueueState, enter, move_revision
+from conversations.handoff.protocol import write_together
 from conversations.handoff.stored import text
-from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
-from conversations.receiving.recording import expiry
-from conversations.receiving.rows import MessageRow, approvals_partition, decided_partition, position_of
+from conversations.models import Conversation
+from conversations.outbox.bodies import CHANNELS, NotUnderstood
+from conversations.outbox.rows import (
+    TO_FORWARD,
+    MessageRow,
+    approvals_partition,
+    decided_partition,
+    expiry,
+    position_of,
+)
+from conversations.providers import templates
+from conversations.queue_index.refreshing import PartitionContent, refresh
+from conversations.receiving.first_messages import Approval, credentials_in, first_message_of, found_in, owner_of
 
 logger = logging.getLogger(__name__)
 
 # The largest body that fits into a row with its other attributes.
 LONGEST_BODY = 300_000
-SHOWN_AT_MOST = 100
-LONGEST_NAME = 80
+# Counted of one company.
+COUNTED_AT_MOST = 100
+UNDO_WITHIN = timedelta(seconds=10)
 _CHANNEL = ("channel_method", "channel_type", "comms_method", "channel")
-# A decision unfinished after this long was lost with its process, or the queue did not answer.
+# What is unfinished this long after it was begun was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
 DECIDED = "Somebody else has already decided on this message."
-UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
-
-
-class Approval(StrEnum):
-    """State of a first message's row."""
-
-    HELD = "held"
-    APPROVING = "approving"
-    APPROVED = "approved"
-    REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class FirstMessage:
-    """A first message that waits for approval. `content` is the router's context object.
-
-    `is_unknown`: an earlier approval did not finish, so the message may have been sent.
-    """
-
-    reference: str
-    company_id: str
-    project_id: str
-    channel: str
-    received_at: datetime | None
-    content: Mapping[str, Any]
-    is_unknown: bool
-
-    @property
-    def recipient(self) -> str:
-        """The recipient's number or address, "" if the body names none."""
-        names = ["recipient_tel", "recipient_email"]
-        ordered = names[::-1] if self.channel == "email" else names
-        return next((found for name in ordered if (found := found_in(self.content, name))), "")
-
-    @property
-    def name(self) -> str:
-        """The recipient's first name."""
-        return cut(found_in(self.content, "recipient_first_name"), LONGEST_NAME)
-
-    @property
-    def project_name(self) -> str:
-        """The project's name, or its id."""
-        return redact(cut(found_in(self.content, "project_name") or self.project_id, LONGEST_NAME))
-
-    @property
-    def rule(self) -> str:
-        """The rule that holds the message, in words."""
-        if any(part.get("auto_queue_initial_message") is True for part in _parts(self.content)):
-            return "All first messages of this project wait for approval."
-        if self.recipient:
-            return "First messages to this recipient wait for approval."
-        return "The platform holds it for approval."
+TOO_LATE = "It is too late to undo: the message is being sent."
 
 
 def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str) -> bool:
     """Store a first message until a decision; return whether it is new. Raises `NotUnderstood`, the store's errors."""
-    company_id = found_in(content, "company_id")
-    if not company_id:
+    company_id = owner_of(content)
+    if not fits(QueueState.APPROVE.of(company_id), SORT_KEY_BYTES) or not company_id:
         raise NotUnderstood("The first message names no company.")
     channel = next((found for each in _CHANNEL if (found := found_in(content, each).lower()) in CHANNELS), "")
     if not channel:
@@ -127,69 +89,138 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         "ConditionExpression": "attribute_not_exists(conversation)",
     }
     writes = [put_new("MESSAGES", row.serialize(), "conversation"), {"ConditionCheck": not_decided}]
+    enter(QueueState.APPROVE.of(company_id), at)
     try:
-        retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
+        write_together(writes)
     except TransactionRefused:
         return False
+    _note_change(company_id)
+    _request_template(content, channel, company_id)
     return True
 
 
-def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
-    """Return these companies' first messages that wait for a decision, oldest first; at most `SHOWN_AT_MOST` of each.
+def _request_template(content: Mapping[str, Any], channel: str, company_id: str) -> None:
+    """Have the sender fetch the template of a first message, to be shown with it. Logs the store's errors."""
+    credentials = credentials_in(content, channel)
+    if channel == templates.CHANNEL and credentials and settings.OUTBOX_QUEUE_URL:
+        try:
+            templates.request_template(credentials, company_id)
+        except ConsoleError as error:
+            logger.warning("The template of a first message was not requested: %s", type(error).__name__)
 
-    One Query per company. Raises the store's errors.
+
+def read_content(company_id: str) -> PartitionContent:
+    """Return how many first messages of a company wait, and since when. One Query, strongly consistent.
+
+    Without the table, there are none. Raises the store's errors.
     """
-    found = parallel(*(partial(_waiting_in, company_id) for company_id in company_ids))
-    return sorted((each for rows in found for each in rows), key=lambda each: str(each.received_at))
-
-
-def count(company_id: str) -> tuple[int, bool]:
-    """Count a company's waiting first messages; return the count and whether there may be more. One Query."""
-    rows = list(MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST, attributes_to_get=["position"]))
-    return len(rows), len(rows) == SHOWN_AT_MOST
-
-
-def _waiting_in(company_id: str) -> list[FirstMessage]:
-    return [_first_message(row) for row in MessageRow.query(approvals_partition(company_id), limit=SHOWN_AT_MOST)]
-
-
-def _first_message(row: MessageRow) -> FirstMessage:
-    try:
-        content = parsed(row.body or "")
-    except NotUnderstood:
-        content = {}
-    return FirstMessage(
-        reference=seal("first message", row.conversation, row.position),
-        company_id=row.company_id or "",
-        project_id=row.project_id or "",
-        channel=row.channel or "",
-        received_at=clock.parse_instant(row.received_at),
-        content=content,
-        is_unknown=row.state == Approval.APPROVING.value,
+    rows: list[MessageRow] = []
+    with suppress(TableMissing):
+        rows += MessageRow.query(
+            approvals_partition(company_id),
+            limit=COUNTED_AT_MOST,
+            consistent_read=True,
+            attributes_to_get=["position", "received_at", "gsi_due"],
+        )
+    times = [each.received_at or SINCE_EVER for each in rows]
+    return PartitionContent(
+        keys={(company_id, each.position) for each in rows},
+        first=min(times, default=None),
+        last=max(times, default=None),
+        has_more=len(rows) == COUNTED_AT_MOST,
+        # Approved ones are listed until they are forwarded, and wait for nobody.
+        count=sum(not each.gsi_due for each in rows),
     )
 
 
-def approve(reference: str, staff: Staff) -> str:
-    """Send a first message to its channel's queue once, byte for byte; return its company's id.
+def _note_change(company_id: str) -> None:
+    """Refresh the count of a company after a change. Logs the store's errors: the row becomes due by itself."""
+    try:
+        refresh(QueueState.APPROVE.of(company_id))
+        move_revision()
+    except ConsoleError as error:
+        logger.warning("The count of first messages could not be refreshed: %s", type(error).__name__)
 
-    Raises `NotFound` (not in scope), `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent`
-    (it waits again), and `StoreUnavailable` if it may or may not have been sent.
+
+def approve(reference: str, staff: Staff) -> str:
+    """Approve a first message, so that the message sweep forwards it; return its company's id.
+
+    Raises `NotFound` (not in scope), `Invalid` (its channel has no queue here), `Conflict` (decided already), and the
+    store's errors.
     """
-    row = _load(reference, staff)
-    url = settings.CHANNEL_QUEUE_URLS.get(row.channel or "")
-    if not url:
+    row, now = _load(reference, staff), clock.now()
+    if row.channel not in settings.CHANNEL_QUEUE_URLS:
         name = f"{(row.channel or 'channel').upper()}_QUEUE_URL"
         raise Invalid(f"Messages of this channel cannot be approved here: {name} is not set.")
-    entry = _begin(row, staff)
+    entry = _entry(row, Action.INITIAL_APPROVE, staff, now, Result.PENDING, {})
+    actions: list[UpdateAction] = [
+        MessageRow.state.set(Approval.APPROVING.value),
+        MessageRow.decided_by.set(staff.username),
+        MessageRow.decided_at.set(clock.to_iso(now)),
+        MessageRow.decision_id.set(entry.action_id),
+        MessageRow.begun_at.remove(),
+        MessageRow.gsi_due.set(TO_FORWARD),
+        MessageRow.due_at.set(clock.to_iso(now + UNDO_WITHIN)),
+    ]
     try:
-        queues.send(url, row.body or "")
-    except NotSent:
-        _wait_again(row, entry)
-        raise
-    except StoreUnavailable as error:
-        raise StoreUnavailable(UNKNOWN) from error
-    _finish(row, Approval.APPROVED, MessageRow.decision_id == entry.action_id, lambda writes: _close(writes, entry))
+        with transaction() as writes:
+            writes.save(entry)
+            writes.update(row, actions, condition=_undecided(now))
+    except TransactionRefused as lost:
+        raise Conflict(DECIDED) from lost
+    except StoreUnavailable:
+        # Without an answer, the write may have succeeded all the same.
+        if MessageRow.get(row.conversation, row.position, consistent_read=True).decision_id != entry.action_id:
+            raise
+    if row.decision_id:
+        _give_up(_entry_of_approval(row))
+    _note_change(row.company_id or "")
     return row.company_id or ""
+
+
+def undo(reference: str, staff: Staff) -> str:
+    """Let an approved message wait again, as long as nobody forwards it; return its company's id.
+
+    Raises `NotFound` (not in scope), `Conflict` (too late), and the store's errors.
+    """
+    row = _load(reference, staff)
+    if row.state == Approval.HELD.value:
+        return row.company_id or ""
+    try:
+        _wait_again(row, _is_approved(row), f"{Result.FAILED}: {TAKEN_BACK} by {staff.username} before it was sent")
+    except (TransactionRefused, NotFound) as late:
+        raise Conflict(TOO_LATE) from late
+    _note_change(row.company_id or "")
+    return row.company_id or ""
+
+
+def forward(row: MessageRow, _: Conversation | None = None) -> None:
+    """Send an approved first message to its channel's queue once, byte for byte. Only for the message sweep.
+
+    Raises `StoreUnavailable` if it may or may not have been sent, and the store's errors.
+    """
+    now = clock.now()
+    if (row.due_at or "") > clock.to_iso(now):
+        return
+    try:
+        row.update(
+            actions=[
+                MessageRow.begun_at.set(clock.to_iso(now)),
+                MessageRow.gsi_due.remove(),
+                MessageRow.due_at.remove(),
+            ],
+            condition=_is_approved(row),
+        )
+    except ConditionFailed:
+        # It was undone, or another process forwards it.
+        return
+    is_ours = (MessageRow.decision_id == row.decision_id) & (MessageRow.begun_at == row.begun_at)
+    try:
+        queues.send(settings.CHANNEL_QUEUE_URLS[row.channel or ""], row.body or "")
+    except (NotSent, KeyError):
+        _wait_again(row, is_ours, f"{Result.FAILED}: the queue did not take it")
+        return
+    _finish(row, Approval.APPROVED, is_ours, lambda writes: _close(writes, row, Result.SUCCESS))
 
 
 def reject(reference: str, staff: Staff, reason: str) -> str:
@@ -200,27 +231,31 @@ def reject(reference: str, staff: Staff, reason: str) -> str:
     row, now = _load(reference, staff), clock.now()
     if not reason.strip():
         raise Invalid("Say why you are rejecting it.")
-    entry = _entry(row, Action.INITIAL_REJECT, staff, now, Result.SUCCESS, {"reason": reason.strip()})
+    content = first_message_of(row).content
+    why = without_names(redact(reason.strip()), tuple(found_in(content, name) for name in RECIPIENT_NAMES))
+    entry = _entry(row, Action.INITIAL_REJECT, staff, now, Result.SUCCESS, {"reason": why})
     _finish(row, Approval.REJECTED, _undecided(now), lambda writes: writes.save(entry))
     return row.company_id or ""
 
 
 def mark_possibly_sent(company_id: str) -> int:
-    """Mark a company's held first messages as possibly sent; return how many. Raises the store's errors.
+    """Mark a company's unsent first messages as possibly sent; return how many. Raises the store's errors.
 
     People then check before they approve one, as after an approval that did not finish.
     """
     rows = list(MessageRow.query(approvals_partition(company_id), consistent_read=True))
-    held = [each for each in rows if each.state == Approval.HELD]
-    for row in held:
+    unsent = [each for each in rows if each.state == Approval.HELD or each.gsi_due]
+    for row in unsent:
         row.update(
             actions=[
                 MessageRow.state.set(Approval.APPROVING.value),
                 MessageRow.decided_at.set(row.received_at or clock.to_iso(clock.now())),
+                MessageRow.gsi_due.remove(),
+                MessageRow.due_at.remove(),
             ],
-            condition=MessageRow.state == Approval.HELD.value,
+            condition=MessageRow.state == row.state,
         )
-    return len(held)
+    return len(unsent)
 
 
 def _load(reference: str, staff: Staff) -> MessageRow:
@@ -246,36 +281,10 @@ def _trail_of(row: MessageRow) -> str:
     return conversation_trail(f"{row.company_id}#{row.project_id or ''}")
 
 
-def _begin(row: MessageRow, staff: Staff) -> AuditEntry:
-    """Note in row and trail that somebody approves it, before sending. Raises `Conflict`, the store's errors."""
-    now = clock.now()
-    entry = _entry(row, Action.INITIAL_APPROVE, staff, now, Result.PENDING, {})
-    actions: list[UpdateAction] = [
-        MessageRow.state.set(Approval.APPROVING.value),
-        MessageRow.decided_by.set(staff.username),
-        MessageRow.decided_at.set(clock.to_iso(now)),
-        MessageRow.decision_id.set(entry.action_id),
-    ]
-    earlier_at, earlier_id = clock.parse_instant(row.decided_at), row.decision_id
-    try:
-        with transaction() as writes:
-            writes.save(entry)
-            writes.update(row, actions, condition=_undecided(now))
-    except TransactionRefused as lost:
-        raise Conflict(DECIDED) from lost
-    except StoreUnavailable:
-        # Without an answer, the write may have succeeded all the same.
-        if MessageRow.get(row.conversation, row.position, consistent_read=True).decision_id != entry.action_id:
-            raise
-    if earlier_at is not None and earlier_id:
-        _give_up(row, sort_key(earlier_at, earlier_id))
-    return entry
-
-
-def _give_up(row: MessageRow, ts_action_id: str) -> None:
+def _give_up(entry: AuditEntry) -> None:
     """Close the entry of an approval that never finished."""
     try:
-        AuditEntry(_trail_of(row), ts_action_id).update(
+        entry.update(
             actions=[AuditEntry.result.set(f"{Result.FAILED}: it did not finish, so the message may have been sent")],
             condition=AuditEntry.result == str(Result.PENDING),
         )
@@ -284,19 +293,33 @@ def _give_up(row: MessageRow, ts_action_id: str) -> None:
 
 
 def _undecided(now: datetime) -> Condition:
-    is_unfinished = MessageRow.decided_at <= clock.to_iso(now - UNFINISHED_AFTER)
+    long_ago = clock.to_iso(now - UNFINISHED_AFTER)
+    is_unfinished = MessageRow.gsi_due.does_not_exist() & (
+        (MessageRow.begun_at <= long_ago) | (MessageRow.begun_at.does_not_exist() & (MessageRow.decided_at <= long_ago))
+    )
     condition: Condition = (MessageRow.state == Approval.HELD.value) | (
         (MessageRow.state == Approval.APPROVING.value) & is_unfinished
     )
     return condition
 
 
-def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
-    """Let a message that was certainly not sent wait again."""
+def _is_approved(row: MessageRow) -> Condition:
+    """Return the condition that this approval stands, and that nobody forwards the message."""
+    condition: Condition = (MessageRow.decision_id == row.decision_id) & (MessageRow.gsi_due == TO_FORWARD)
+    return condition
+
+
+def _wait_again(row: MessageRow, condition: Condition, result: str) -> None:
+    """Let a message that was certainly not sent wait again; `result` closes the approval's entry."""
+    held: list[UpdateAction] = [
+        MessageRow.state.set(Approval.HELD.value),
+        MessageRow.begun_at.remove(),
+        MessageRow.gsi_due.remove(),
+        MessageRow.due_at.remove(),
+    ]
     with transaction() as writes:
-        held: list[UpdateAction] = [MessageRow.state.set(Approval.HELD.value)]
-        writes.update(row, held, condition=MessageRow.decision_id == entry.action_id)
-        _close(writes, entry, f"{Result.FAILED}: the queue did not take it")
+        writes.update(row, held, condition=condition)
+        _close(writes, row, result)
 
 
 def _finish(row: MessageRow, state: Approval, condition: Condition, add: Callable[[TransactWrite], None]) -> None:
@@ -310,19 +333,14 @@ def _finish(row: MessageRow, state: Approval, condition: Condition, add: Callabl
             add(writes)
     except TransactionRefused as lost:
         raise Conflict(DECIDED) from lost
+    _note_change(row.company_id or "")
 
 
-def _close(writes: TransactWrite, entry: AuditEntry, result: str = Result.SUCCESS) -> None:
-    writes.update(entry, [AuditEntry.result.set(str(result))], condition=AuditEntry.result == str(Result.PENDING))
+def _close(writes: TransactWrite, row: MessageRow, result: str) -> None:
+    """Close the entry of a row's approval."""
+    is_pending = AuditEntry.result == str(Result.PENDING)
+    writes.update(_entry_of_approval(row), [AuditEntry.result.set(str(result))], condition=is_pending)
 
 
-def found_in(content: Mapping[str, Any], name: str) -> str:
-    """Return a text of the context object from any of its parts, "" if none has it."""
-    values = (part.get(name) for part in _parts(content))
-    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
-
-
-def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the context object, its parts, and the objects one level below them."""
-    parts = [content, *(part for each in FIRST_PARTS if isinstance(part := content.get(each), dict))]
-    return [*parts, *(each for part in parts for each in part.values() if isinstance(each, dict))]
+def _entry_of_approval(row: MessageRow) -> AuditEntry:
+    return AuditEntry(_trail_of(row), f"{row.decided_at}#{row.decision_id}")

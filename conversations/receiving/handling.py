@@ -15,10 +15,13 @@ from enum import StrEnum
 from typing import Any
 
 from console import clock
+from console.errors import ItemFull
 from console.store.models import plain
 from console.store.queues import QueueMessage
+from conversations.converting import appended_ids, hand_off_of
 from conversations.handoff.actions import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
+from conversations.handoff.partitions import announce_news
 from conversations.handoff.service import perform_as
 from conversations.handoff.stored import (
     BY_RULE,
@@ -29,12 +32,15 @@ from conversations.handoff.stored import (
     goes_to_people,
     is_set_by_console,
 )
+from conversations.messages.older_messages import stored_messages
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
-from conversations.receiving import appending, approvals, bodies, placing, recording
-from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address
+from conversations.outbox import appending, bodies, placing
+from conversations.outbox.bodies import InboundMessage, Key, NotUnderstood, address
+from conversations.outbox.merged import AwaitedWords, held_by_platform
+from conversations.outbox.routing import Side
+from conversations.outbox.rows import MessageRow, awaited_in, doubtful_rows
+from conversations.receiving import approvals, opt_outs, recording, unplaced
 from conversations.receiving.recording import Placed
-from conversations.receiving.rows import MessageRow
 from conversations.records import HandOffState
 
 logger = logging.getLogger(__name__)
@@ -83,23 +89,48 @@ def handle(body: str, sent_at: datetime, source: str, name: str, batch: Batch | 
     try:
         return take_in(body, sent_at, source, name, batch)
     except NotUnderstood as reason:
-        recording.note_not_placed(body, str(reason), sent_at, source, name)
+        unplaced.note_not_placed(body, str(reason), sent_at, source, name)
         return Handled.NOT_PLACED
 
 
 def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
     """Take in one message as `handle` does, but raise `NotUnderstood` if it cannot be placed."""
     found = batch.recorded.pop(name, None) if batch else None
-    if found is None:
-        content = bodies.parsed(body)
-        if bodies.is_first_message(content):
-            return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
-        message = bodies.inbound_message(content)
-        item = placing.place(message, batch.ahead if batch else {})
-        row, is_new = recording.record(message, item, written_at(message.received_at, sent_at), source)
-        found = Recorded(message, item, row, is_new)
+    if found is not None:
+        return _complete_new(found, batch)
+    content = bodies.parsed(body)
+    if bodies.is_first_message(content):
+        return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
+    message = bodies.inbound_message(content)
+    item = placing.place(message, batch.ahead if batch else {})
+    return take_in_placed(message, item, written_at(message.received_at, sent_at), source, name, batch=batch)
+
+
+def take_in_placed(
+    message: InboundMessage,
+    item: Conversation,
+    at: datetime,
+    source: str,
+    name: str,
+    *,
+    side: Side = Side.PEOPLE,
+    batch: Batch | None = None,
+) -> Handled:
+    """Take in a message of a conversation, said at that time. `side`: for whom it is; a doubt does not ask for people.
+
+    Raises the store's errors: it must then be delivered again.
+    """
+    row, is_new = recording.record(message, item, at, source, name, side)
+    if is_new:
+        announce_news()
+    return _complete_new(Recorded(message, item, row, is_new), batch)
+
+
+def _complete_new(found: Recorded, batch: Batch | None) -> Handled:
     if found.row.gsi_due is not None:
-        complete(found.row, found.item, found.message.sender, batch)
+        # A full item takes nothing. Its message is recorded, and the sweep does the rest once there is room.
+        with suppress(ItemFull):
+            complete(found.row, found.item, found.message.sender, batch)
     return Handled.RECEIVED if found.is_new else Handled.AGAIN
 
 
@@ -127,7 +158,8 @@ def _placed(deliveries: Iterable[QueueMessage], batch: Batch) -> Iterator[tuple[
             if bodies.is_first_message(content):
                 continue
             message = bodies.inbound_message(content)
-            if (message.primary_channel, message.conversation_id) in batch.ahead:
+            # Without an id of the provider's, it is compared with what is there.
+            if message.message_id and (message.primary_channel, message.conversation_id) in batch.ahead:
                 item = placing.place(message, batch.ahead)
                 yield each.name, (message, item, written_at(message.received_at, each.sent_at))
 
@@ -135,8 +167,14 @@ def _placed(deliveries: Iterable[QueueMessage], batch: Batch) -> Iterator[tuple[
 def complete(row: MessageRow, item: Conversation, sender: str = "", batch: Batch | None = None) -> None:
     """Do what is left to do for a recorded message. Safe to repeat. Raises the store's errors.
 
-    The row is finished last, in a `batch` with others: before that, a repeated delivery and the sweep do the rest.
+    The row is finished last, in a `batch` with others: before that, a repeated delivery and the sweep do the rest. A
+    message that the AI may answer is only shown: `finish_awaited` follows.
     """
+    if row.opt_out:
+        opt_outs.note_said(row.opt_out, clock.parse_instant(row.received_at) or clock.now(), item)
+    if row.doubt:
+        appending.mark_apart(row, item)
+        return
     on_item = appending.append(row, item)
     if row.state == recording.RECEIVED:
         # Unless people have left it to the AI meanwhile.
@@ -145,6 +183,19 @@ def complete(row: MessageRow, item: Conversation, sender: str = "", batch: Batch
         appending.finish(row, on_item)
     else:
         batch.done.append((row, on_item))
+
+
+def finish_awaited(row: MessageRow, item: Conversation | None) -> None:
+    """Append a message that the AI may have answered, but has not in time. Raises the store's errors."""
+    if item is None or row.message_id in held_on(item, map(awaited_in, doubtful_rows(item))):
+        appending.finish(row, False)
+        return
+    appending.finish(row, appending.append(row, item))
+
+
+def held_on(item: Conversation, awaited: Iterable[AwaitedWords]) -> set[str]:
+    """Return the ids of those messages whose words the platform has written to the item. Raises the store's errors."""
+    return held_by_platform(awaited, stored_messages(item.raw), appended_ids(item))
 
 
 def written_at(received_at: Any, sent_at: datetime) -> datetime:

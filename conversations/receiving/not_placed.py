@@ -3,37 +3,49 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from console import clock
-from console.errors import Forbidden, Invalid, NotFound, TableMissing
+from console.errors import Forbidden, Invalid, TableMissing
 from console.permissions import Permission, Staff
-from console.redaction import cut, redact
+from console.redaction import cut, excerpt, redact
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
-from console.store.calls import TransactionRefused, table_name
+from console.store.calls import table_name
 from console.store.connection import call
+from console.system_sections import SystemSection
 from console.trail.actions import Action
-from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, write_with_entry
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from console.trees import Node, tree_of
-from conversations.facts import redact_and_mask
-from conversations.receiving.bodies import NotUnderstood, parsed
-from conversations.receiving.handling import take_in
-from conversations.receiving.rows import NOT_PLACED, MessageRow
+from conversations.converting import identifier_for
+from conversations.messages.facts import redact_and_mask
+from conversations.outbox.bodies import NotUnderstood, inbound_message, is_first_message, message_for, parsed
+from conversations.outbox.placing import place
+from conversations.outbox.rows import NOT_PLACED, MessageRow
+from conversations.receiving import approvals
+from conversations.receiving.handling import written_at
+from conversations.receiving.to_place import SHOWN_CHARACTERS, delete_with_entry, take_in_by_hand
 
 PAGE_SIZE = 50
 COUNTED = 100
 SHOWN = 2_000
 MAX_REASON = 300
 _KIND = "not placed"
+TITLE = "Messages not placed"
 
 
 @dataclass(frozen=True, slots=True)
 class NotPlacedMessage:
-    """One message without a conversation: its redacted content as a tree, or as shortened text."""
+    """One message without a conversation: its redacted words, and all that came as a tree, or as shortened text.
+
+    `sender` is masked; "" if it is not known.
+    """
 
     reference: str
     reason: str
     source: str
     received_at: datetime | None
+    sender: str
+    words: str
     tree: Node | None
     text: str
     can_be_retried: bool
@@ -50,7 +62,7 @@ def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], st
     rows = list(MessageRow.query(NOT_PLACED, older, scan_index_forward=False, limit=PAGE_SIZE + 1))
     shown = rows[:PAGE_SIZE]
     following = seal_cursor(shown[-1].position, _KIND, staff.username) if len(rows) > PAGE_SIZE else ""
-    return [_shown(row) for row in shown], following
+    return [_shown(row, staff) for row in shown], following
 
 
 def count() -> tuple[int, bool]:
@@ -72,6 +84,18 @@ def count() -> tuple[int, bool]:
     return answer["Count"], "LastEvaluatedKey" in answer
 
 
+def section(_: datetime) -> SystemSection:
+    """Return the system page's section on these messages: one Query. Raises the store's errors."""
+    number, more = count()
+    if not number:
+        return SystemSection(TITLE, "none", "Every message is placed, or shown to those who can place it.", "good")
+    one = number == 1 and not more
+    words = (
+        f"{number}{'+' if more else ''} customers’ {'message waits' if one else 'messages wait'} for an administrator."
+    )
+    return SystemSection(TITLE, "waiting", words.replace("1 customers’", "1 customer’s") if one else words, "human")
+
+
 def may_resolve(staff: Staff) -> bool:
     """Return whether a person may see these messages: only those who see all companies, as their company is unknown."""
     return staff.can(Permission.SYSTEM_READ) and staff.scope.everything
@@ -80,23 +104,30 @@ def may_resolve(staff: Staff) -> bool:
 def retry(reference: str, staff: Staff) -> None:
     """Try to place a message again, and record that it was placed.
 
-    Raises `Forbidden`, `NotFound`, `Invalid` (it still cannot be placed, and why), and the store's errors.
+    Raises `Forbidden`, `NotFound`, `Conflict` (somebody else has dealt with it), `Invalid` (it still cannot be placed,
+    and why), and the store's errors.
     """
     row = _load(reference, staff)
     if row.is_cut:
         raise Invalid("Only the beginning of this message was kept, so it cannot be placed. You can discard it.")
-    name = row.position.partition("#")[2]
+    sent_at, remove = clock.parse_instant(row.received_at) or clock.now(), partial(_remove, row, Action.MESSAGE_PLACED)
     try:
-        take_in(row.body or "", clock.parse_instant(row.received_at) or clock.now(), row.source or "", name)
+        content = parsed(row.body or "")
+        if is_first_message(content):
+            approvals.hold(content, row.body or "", sent_at, row.position.partition("#")[2])
+            remove(staff)
+            return
+        message = inbound_message(content)
+        item = place(message, {})
     except NotUnderstood as reason:
         raise Invalid(f"It still cannot be placed. {reason}") from reason
-    _remove(row, Action.MESSAGE_PLACED, staff)
+    take_in_by_hand(message, item, row, written_at(message.received_at, sent_at), partial(remove, staff))
 
 
 def discard(reference: str, staff: Staff, reason: str) -> None:
     """Delete a message permanently, with an entry in the trail.
 
-    Raises `Forbidden`, `NotFound`, `Invalid` (no reason, too long), and the store's errors.
+    Raises `Forbidden`, `NotFound`, `Conflict`, `Invalid` (no reason, too long), and the store's errors.
     """
     row = _load(reference, staff)
     reason = reason.strip()
@@ -119,25 +150,26 @@ def _load(reference: str, staff: Staff) -> MessageRow:
 
 
 def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> None:
-    """Delete a row in one transaction with the entry that says why. Raises `NotFound` if somebody else has."""
+    """Delete a row in one transaction with the entry that says why. Raises `Conflict` if somebody else has."""
     payload = {"why it was not placed": row.not_placed_because or ""} | ({"reason": reason} if reason else {})
-    entry = build(TrailEntry(SYSTEM_TRAIL, action, Actor.of(staff), payload=payload), clock.now())
-    try:
-        write_with_entry(entry, lambda writes: writes.delete(row, condition=MessageRow.conversation.exists()))
-    except TransactionRefused as gone:
-        raise NotFound from gone
+    entry = TrailEntry(SYSTEM_TRAIL, action, Actor.of(staff), payload=payload)
+    delete_with_entry(row, entry)
 
 
-def _shown(row: MessageRow) -> NotPlacedMessage:
+def _shown(row: MessageRow, staff: Staff) -> NotPlacedMessage:
     try:
-        tree = tree_of(redact_and_mask(parsed(row.body or "")))
+        content = parsed(row.body or "")
     except NotUnderstood:
-        tree = None
+        content = None
+    message = message_for(content or {}, ("", ""))
+    tree = tree_of(redact_and_mask(content)) if content is not None else None
     return NotPlacedMessage(
         reference=seal(_KIND, row.position),
         reason=row.not_placed_because or "",
         source=row.source or "",
         received_at=clock.parse_instant(row.received_at),
+        sender=identifier_for(message.sender, staff) if message.sender else "",
+        words=excerpt(" ".join(message.content.split()), SHOWN_CHARACTERS),
         tree=tree,
         text=cut(redact(row.body or ""), SHOWN) if tree is None else "",
         can_be_retried=not row.is_cut,

@@ -13,30 +13,32 @@ from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import ConditionFailed, submit
 from console.store.queues import QueueMessage
-from console.telemetry import instrumentation
-from conversations.indexer.queued import QueueWorker
 from conversations.models import Conversation
-from conversations.receiving import appending
-from conversations.receiving.bodies import Key, about
-from conversations.receiving.handling import Batch, Handled, complete, handle, record_together
+from conversations.outbox import appending
+from conversations.outbox.bodies import Key, about
+from conversations.outbox.placing import read_ahead
+from conversations.outbox.rows import TO_APPEND, TO_AWAIT, TO_CHECK, TO_FORWARD, MessageRow, conversation_of
+from conversations.receiving.approvals import forward
+from conversations.receiving.handling import Batch, Handled, complete, finish_awaited, handle, record_together
+from conversations.receiving.holding import Holding
 from conversations.receiving.leaving import TO_AI, finish_leaving
-from conversations.receiving.placing import read_ahead
-from conversations.receiving.rows import TO_APPEND, MessageRow, conversation_of
+from conversations.receiving.recording import QUEUE
+from conversations.receiving.stage import check_staged
+from conversations.workers.queued import QueueWorker
 
 logger = logging.getLogger(__name__)
 
-QUEUE = "queue"
 # Messages recorded with one write: DynamoDB takes a hundred items, and a message has four.
 TOGETHER = 25
 SWEPT_AT_ONCE = 100
 # Delay before a row that could not be finished is tried again, so that it never blocks the others.
 PUT_OFF = timedelta(minutes=5)
-# Delay before a failed message is delivered again: the queue's own timeout is an hour.
+# Delay before a failed message is delivered again.
 AGAIN_SECONDS = 15
 FAILED = "failed"
 
@@ -46,8 +48,12 @@ class Receiver(QueueWorker):
 
     name, title, setting = QUEUE, "The receiver", "HANDOFF_QUEUE_URL"
 
+    def __init__(self, *, wait: Callable[[float], bool] | None = None) -> None:
+        super().__init__(wait=wait)
+        self._holding = Holding()
+
     def _work(self, brought: Sequence[QueueMessage]) -> int:
-        finished = handle_all(brought, QUEUE, self.counts)
+        finished = handle_kept(brought, self.counts, self._holding)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)
         bring_soon([each for each in brought if each not in finished])
@@ -64,6 +70,19 @@ def bring_soon(deliveries: Sequence[QueueMessage]) -> None:
     """Make the queue deliver messages again soon. Raises the store's errors: it then waits for its own timeout."""
     for each in deliveries:
         queues.redeliver_after(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
+
+
+def handle_kept(
+    deliveries: Sequence[QueueMessage], counts: Counter[str], holding: Holding, *, at_once: bool = False
+) -> list[QueueMessage]:
+    """Handle messages as `handle_all` does, and keep them until then; `at_once`: as `queues.keeping` has it."""
+
+    def note() -> None:
+        holding.note(len(deliveries))
+
+    with queues.keeping(settings.HANDOFF_QUEUE_URL, deliveries, at_once=at_once, then=note):
+        note()
+        return handle_all(deliveries, QUEUE, counts)
 
 
 def handle_all(deliveries: Sequence[QueueMessage], source: str, counts: Counter[str]) -> list[QueueMessage]:
@@ -156,4 +175,10 @@ def _complete(row: MessageRow, item: Conversation | None) -> None:
 
 
 # Finishes a due row of each kind, given its conversation, None if that is gone.
-FINISH = {TO_APPEND: _complete, TO_AI: finish_leaving}
+FINISH: dict[str, Callable[[MessageRow, Conversation | None], None]] = {
+    TO_APPEND: _complete,
+    TO_AWAIT: finish_awaited,
+    TO_CHECK: check_staged,
+    TO_AI: finish_leaving,
+    TO_FORWARD: forward,
+}

@@ -11,12 +11,12 @@ from console.store.calls import ConditionFailed
 from console.trail.actions import Action, Result
 from console.trail.recording import TrailEntry, conversation_trail, record
 from conversations.models import Conversation
-from conversations.receiving import appending
-from conversations.receiving.rows import MessageRow, key_in
+from conversations.outbox import appending
+from conversations.outbox.rows import MessageRow, key_in
+from conversations.outbox.states import ReplyState
+from conversations.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Rejected
 from conversations.sending.delivering import ASKED_AFTER, SENDER, live_conversation_of, provider_of
-from conversations.sending.outbox import count_state
-from conversations.sending.providers import CannotAsk, Delivery, DeliveryState, NoAnswer, NotReached, Rejected
-from conversations.sending.states import ReplyState
+from conversations.sending.replies import count_state
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,8 @@ def ask_delivery(row: MessageRow) -> None:
     if not row.on_item:
         _put_onto_item(row, live_conversation_of(row))
     try:
-        found = provider_of(row.channel or "", row.credentials or "").delivery(row.provider_id or "")
+        provider = provider_of(row.channel or "", row.credentials or "", row.company_id or "")
+        found = provider.delivery(row.provider_id or "")
     except CannotAsk:
         found = None
         row.asked = len(ASKED_AFTER)

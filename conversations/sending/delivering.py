@@ -13,19 +13,27 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.errors import ConsoleError
+from console.errors import ConsoleError, NotFound
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.trail.actions import Result
 from console.trail.recording import Actor
+from conversations.converting import is_gone
+from conversations.handoff.stored import has_stage
 from conversations.models import Conversation
-from conversations.reading import is_gone
-from conversations.receiving import appending
-from conversations.receiving.rows import TO_ASK, TO_SEND, TO_SETTLE, MessageRow, conversation_of, note_answered
-from conversations.replying import ReplyDraft, ReplyFacts, channel_words, explain_obstacle
-from conversations.sending import credentials
-from conversations.sending.emails import subject_and_answers
-from conversations.sending.outbox import close, count_state, facts_of, obstacles_in
-from conversations.sending.providers import (
+from conversations.outbox import appending
+from conversations.outbox.replying import ReplyDraft, ReplyFacts, channel_words, explain_obstacle
+from conversations.outbox.rows import (
+    TO_ASK,
+    TO_SEND,
+    TO_SETTLE,
+    MessageRow,
+    conversation_of,
+    messages_of,
+    note_answered,
+)
+from conversations.outbox.staging import remove_staged, routed_since
+from conversations.outbox.states import ReplyState
+from conversations.providers import (
     CannotAsk,
     CredentialsRejected,
     NoAnswer,
@@ -33,10 +41,12 @@ from conversations.sending.providers import (
     Outgoing,
     Provider,
     Rejected,
+    credentials,
 )
-from conversations.sending.providers.choice import make
+from conversations.providers.choice import make
+from conversations.providers.emails import subject_and_answers
 from conversations.sending.rates import Rates
-from conversations.sending.states import OUTBOUND, ReplyState
+from conversations.sending.replies import close, count_state, facts_of, obstacles_in
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +81,6 @@ def send(conversation: str, position: str, rates: Rates) -> float | None:
             MessageRow.position <= position,
             scan_index_forward=False,
             limit=LOOKED_BACK,
-            page_size=LOOKED_BACK,
             consistent_read=True,
         )
     )
@@ -119,9 +128,10 @@ def live_conversation_of(row: MessageRow) -> Conversation | None:
 
 
 def _leaves_before(row: MessageRow, now: datetime) -> bool:
-    """Return whether an earlier row of the conversation is a reply that must leave first, or is leaving."""
-    if row.direction != OUTBOUND:
-        return False
+    """Return whether an earlier row of the conversation is a reply that must leave first, or is leaving.
+
+    Customers' messages are never in these states.
+    """
     begun = clock.parse_instant(row.begun_at)
     return row.state == ReplyState.QUEUED or (
         row.state == ReplyState.SENDING and begun is not None and now - begun < BUSY_FOR
@@ -148,7 +158,7 @@ class _Sending:
     def run(self) -> float | None:
         row = self.row
         try:
-            provider = provider_of(self.facts.channel, self.facts.credentials)
+            provider = provider_of(self.facts.channel, self.facts.credentials, row.company_id or "")
         except Rejected as error:
             self._fail(error, ReplyState.QUEUED)
             return None
@@ -204,9 +214,12 @@ class _Sending:
                 ],
                 condition=MessageRow.state == ReplyState.QUEUED.value,
             )
-        except ConditionFailed as failed:
+        except ConditionFailed:
             # The write may have succeeded with its answer lost, and then been repeated.
-            return bool((failed.item or {}).get("sending_id", {}).get("S") == row.sending_id)
+            with suppress(NotFound):
+                stored = MessageRow.get(row.conversation, row.position, consistent_read=True)
+                return bool(stored.state == ReplyState.SENDING and stored.sending_id == row.sending_id)
+            return False
         return True
 
     def _fail(self, error: Rejected, before: ReplyState) -> None:
@@ -239,10 +252,10 @@ class _Sending:
         return wait
 
 
-def provider_of(channel: str, name: str) -> Provider:
+def provider_of(channel: str, name: str, company_id: str) -> Provider:
     """Return the adapter of a channel with a company's credentials. Raises as `Provider.send`, except `NoAnswer`."""
     try:
-        return make(channel, credentials.secret_for(channel, name))
+        return make(channel, credentials.secret_for(channel, name, company_id))
     except LookupError:
         raise Rejected("provider", "No provider is set up for this channel. Tell an administrator.") from None
 
@@ -286,7 +299,6 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
             on_item=on_item,
             error=None,
             error_code=None,
-            asked=0,
             gsi_due=TO_ASK,
             due_at=clock.to_iso(now + ASKED_AFTER[0]),
         )
@@ -295,6 +307,20 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
         return
     if item is not None and (item.hand_off_messages_apart or item.plain("hand_off_message_ids")):
         note_answered(row.conversation)
+        _remove_answered(row, item)
+
+
+def _remove_answered(row: MessageRow, item: Conversation) -> None:
+    """Remove what the reply answers from the platform's stage, so that the AI is not asked as well. Never raises."""
+    written_at = clock.parse_instant(row.received_at)
+    if written_at is None or not has_stage():
+        return
+    try:
+        known = messages_of(item, item.raw.get("messages")).ids
+        remove_staged(item, routed_since(item.raw), written_at, known)
+    except ConsoleError as error:
+        # The return to the AI does it then.
+        logger.warning("Answered messages stay staged for now: %s", type(error).__name__)
 
 
 # --- The sweep --------------------------------------------------------------------------------------------------------
@@ -307,9 +333,18 @@ def settle(row: MessageRow) -> None:
         return
     now, begun = clock.now(), clock.parse_instant(row.begun_at)
     is_over = begun is None or now - begun > GIVEN_UP_AFTER
+    others = [each for each in _latest_rows(row) if each.position != row.position]
+    earlier = [each for each in others if each.position < row.position and each.content == row.content]
+    if any(each.gsi_due == TO_SETTLE for each in earlier):
+        # The provider's list does not tell which of two equal texts is which: the earlier one has the earlier message.
+        row.update(
+            actions=[MessageRow.due_at.set(clock.to_iso(now + SETTLED_EVERY))],
+            condition=MessageRow.gsi_due == TO_SETTLE,
+        )
+        return
     try:
-        message = replace(outgoing_of(row), others=_known_to_provider(row))
-        found = provider_of(row.channel or "", row.credentials or "").find(message)
+        message = replace(outgoing_of(row), others=frozenset(each.provider_id for each in others if each.provider_id))
+        found = provider_of(row.channel or "", row.credentials or "", row.company_id or "").find(message)
     except CannotAsk:
         _close_failed(row, ReplyState.UNKNOWN, _CANNOT_ASK, *before)
         return
@@ -333,7 +368,6 @@ def settle(row: MessageRow) -> None:
         )
 
 
-def _known_to_provider(row: MessageRow) -> frozenset[str]:
-    """Return the provider's ids of other replies in the conversation."""
-    rows = MessageRow.query(row.conversation, scan_index_forward=False, limit=LOOKED_BACK, consistent_read=True)
-    return frozenset(each.provider_id for each in rows if each.provider_id and each.position != row.position)
+def _latest_rows(row: MessageRow) -> list[MessageRow]:
+    """Return the latest rows of a reply's conversation."""
+    return list(MessageRow.query(row.conversation, scan_index_forward=False, limit=LOOKED_BACK, consistent_read=True))

@@ -1,4 +1,4 @@
-"""Sending rates of a company's numbers and addresses: a token bucket each, and pauses that providers ask for."""
+"""Rates of a company's numbers, addresses or accounts: a token bucket each, and pauses that providers ask for."""
 
 import threading
 from datetime import datetime, timedelta
@@ -14,16 +14,17 @@ KEPT = 10_000
 
 
 class Rates:
-    """The rates of one process: `settings.REPLIES_PER_SECOND` per sender. Several processes add up."""
+    """The rates of one process per sender: `settings.REPLIES_PER_SECOND` by default. Several processes add up."""
 
-    def __init__(self) -> None:
+    def __init__(self, per_second: float = 0.0) -> None:
+        self._per_second = per_second
         self._lock = threading.Lock()
         # By sender: the instant until which it has used up its rate (GCRA).
         self._paid_until: dict[str, datetime] = {}
 
     def wait_for(self, sender: str, now: datetime) -> float:
         """Take a token of that sender; return 0.0, or the seconds until there is one."""
-        cost = timedelta(seconds=1 / settings.REPLIES_PER_SECOND)
+        cost = timedelta(seconds=1 / (self._per_second or settings.REPLIES_PER_SECOND))
         with self._lock:
             paid = max(self._paid_until.get(sender, now), now)
             ahead = (paid + cost - now).total_seconds() - max(BURST_SECONDS, cost.total_seconds())

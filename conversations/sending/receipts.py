@@ -12,10 +12,10 @@ from django.conf import settings
 from console.errors import ConsoleError, NotFound
 from console.redaction import redact
 from console.store import queues
-from conversations.receiving.rows import MessageRow
+from conversations.outbox.rows import MessageRow
+from conversations.outbox.states import OUTBOUND, ReplyState
+from conversations.providers import Delivery, DeliveryState
 from conversations.sending.deliveries import note_delivery
-from conversations.sending.providers import Delivery, DeliveryState
-from conversations.sending.states import OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)
 

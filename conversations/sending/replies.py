@@ -6,33 +6,43 @@ Then it is put into the outbox queue; if that fails, the sweep finds the row by 
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
-from console.refs import keyed_digest, seal_data, unseal_data
+from console.refs import is_digest_of, keyed_digest, seal_data, unseal_data
 from console.staff.throttling import count_use
 from console.store import queues
 from console.store.calls import TransactionRefused, put_new
-from console.store.connection import call, transaction
-from console.telemetry import instrumentation
-from console.trail.actions import Action, Result
+from console.store.connection import transaction
+from console.trail.actions import TAKEN_BACK, Action, Result
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail, new_action_id
-from conversations.handoff.protocol import retry_on_collision
+from conversations.converting import is_true
+from conversations.finding.queries import load_key
+from conversations.handoff.protocol import write_together
 from conversations.models import Conversation
-from conversations.queries import load_key
-from conversations.reading import is_true
-from conversations.receiving import appending
-from conversations.receiving.recording import digest_of, expiry, record_of
-from conversations.receiving.rows import MARKS, TO_SEND, MessageRow, customers_of, is_configured, key_in, partition_of
-from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, explain_obstacle
-from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
+from conversations.outbox import appending
+from conversations.outbox.at_work import latest_staged
+from conversations.outbox.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, explain_obstacle
+from conversations.outbox.rows import (
+    MARKS,
+    TO_SEND,
+    MessageRow,
+    customers_of,
+    expiry,
+    is_configured,
+    key_in,
+    partition_of,
+)
+from conversations.outbox.states import NOT_ARRIVED, OUTBOUND, ReplyState
+from conversations.receiving import opt_outs
+from conversations.receiving.recording import record_of
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +134,12 @@ def enqueue(row: MessageRow) -> None:
     body = json.dumps({"conversation": row.conversation, "position": row.position})
     try:
         queues.send(
-            settings.OUTBOX_QUEUE_URL, body, group=keyed_digest(row.conversation)[:32], once=row.message_id or ""
+            settings.OUTBOX_QUEUE_URL,
+            body,
+            group=keyed_digest(row.conversation)[:32],
+            once=row.message_id or "",
+            # The person waits for it, and the sweep does not need it.
+            patient=False,
         )
     except StoreUnavailable as error:
         logger.warning("A reply waits for the sweep, as the outbox queue did not take it: %s", type(error).__name__)
@@ -138,8 +153,14 @@ def _load(form: ReplyForm, staff: Staff) -> tuple[Conversation, ReplyFacts]:
 
 
 def facts_of(item: Conversation) -> ReplyFacts:
-    """Return the facts that decide about replies in a conversation read with its messages (`ITEM`)."""
-    return ReplyFacts.of(item, customers_of(item).last_by_customer)
+    """Return the facts that decide about replies in a conversation read with its messages (`ITEM`). One GetItem.
+
+    Words that the AI has not taken yet count, too: one Query of the stage if only they can open the channel's window.
+    """
+    facts = replace(ReplyFacts.of(item, customers_of(item).last_by_customer), is_opted_out=opt_outs.is_opted_out(item))
+    if Obstacle.WINDOW in check_reply(facts, clock.now()).obstacles and (heard_at := latest_staged(item)) is not None:
+        return replace(facts, heard_at=heard_at)
+    return facts
 
 
 def _row(form: ReplyForm, item: Conversation, facts: ReplyFacts, staff: Staff, text: str, now: datetime) -> MessageRow:
@@ -179,13 +200,13 @@ def _write(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> 
         put_new("MESSAGES", row.serialize(), "conversation"),
         put_new("AUDIT", entry.serialize(), "conversation_id"),
     ]
-    retry_on_collision(lambda: call("TransactWriteItems", TransactItems=puts))
+    write_together(puts)
 
 
 def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> AuditEntry:
-    """Return the trail entry for a reply, with the text's length and digest but never the text."""
+    """Return the trail entry for a reply, with the text's length and keyed digest but never the text."""
     text = row.content or ""
-    payload = {"channel": row.channel, "characters": len(text), "sha256": digest_of(text)}
+    payload = {"channel": row.channel, "characters": len(text), "digest": keyed_digest(text)}
     since = clock.parse_instant(item.plain("hand_off_requested_at"))
     if since is not None:
         payload["waited_seconds"] = max(0, round((now - since).total_seconds()))
@@ -218,7 +239,7 @@ def _earlier(row: MessageRow) -> MessageRow | None:
     conversation, _, position = (record.reference or "").rpartition("\n")
     if conversation != row.conversation:
         return None
-    if record.payload_sha256 != digest_of(row.content or ""):
+    if not is_digest_of(record.payload_sha256 or "", row.content or ""):
         raise Conflict("This form has already sent another reply. Send this text as a new one.")
     try:
         return MessageRow.get(conversation, position, consistent_read=True)
@@ -249,7 +270,7 @@ def undo(row: MessageRow) -> None:
     if row.state == ReplyState.UNDONE:
         return
     try:
-        close(row, ReplyState.UNDONE, f"{Result.FAILED}: taken back before it was sent", ReplyState.QUEUED)
+        close(row, ReplyState.UNDONE, f"{Result.FAILED}: {TAKEN_BACK} before it was sent", ReplyState.QUEUED)
     except TransactionRefused as late:
         raise Conflict("It is too late to undo: the reply is being sent.") from late
 
@@ -296,6 +317,8 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
             raise
         row.update(actions=actions, condition=condition)
     count_state(state)
+    if values.get("error_code") == opt_outs.REFUSED_CODE:
+        opt_outs.note_refused(row)
 
 
 def count_state(state: ReplyState) -> None:

@@ -14,11 +14,12 @@ from console.store.connection import call
 from console.store.models import plain_item
 from console.system_sections import SystemSection
 from console.trees import Fact
-from conversations.indexer.health import describe_beat
-from conversations.indexer.lease import LEASE
-from conversations.receiving.rows import TO_ASK, TO_SEND, TO_SETTLE, MessageRow, is_configured
-from conversations.sending.credentials import problems
+from conversations.outbox.rows import TO_ASK, TO_SEND, TO_SETTLE, TO_WITNESS, MessageRow, is_configured
+from conversations.providers.credentials import problems
+from conversations.receiving.witnessing import is_on
 from conversations.sending.worker import SENDER
+from conversations.workers.beats import describe_beat
+from conversations.workers.lease import LEASE
 
 TITLE = "Replies"
 # Rows are due when they may leave, or when the provider must be asked; this much later they are late.
@@ -26,14 +27,17 @@ LATE = timedelta(minutes=2)
 
 
 def section(now: datetime) -> SystemSection:
-    """Return the system page's section on replies: a GetItem, four Queries, one SQS call. Raises the store's errors."""
+    """Return the system page's section on replies: a GetItem, five Queries, one SQS call. Raises the store's errors."""
     if not is_configured():
         words = "Replies are not set up: people answer with their own applications. Set OUTBOX_QUEUE_URL."
         return SystemSection(TITLE, "not configured", words)
-    found: list[Any] = parallel(_note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK)))
-    noted, bad, due = found[0], found[1], found[2:]
+    found: list[Any] = parallel(
+        _note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK, TO_WITNESS))
+    )
+    noted, bad, due, looks = found[0], found[1], found[2:5], found[5:]
     runs, said = describe_beat(noted, now, "the sender", "sends")
     facts = [Fact("Outbox", f"{said}. {_waiting()}"), Fact("Replies to finish", _late(due, now))]
+    facts.append(Fact("What the platform drops", _witness(looks, now)))
     for each in bad:
         at = clock.parse_instant(each.noted_at)
         since = f" It was last tried {clock.format_span(now - at)} ago." if at is not None else ""
@@ -49,6 +53,17 @@ def section(now: datetime) -> SystemSection:
         )
         return SystemSection(TITLE, "failing", words, "bad", tuple(facts))
     return SystemSection(TITLE, "ready", "Replies are sent.", "good", tuple(facts))
+
+
+def _witness(looks: list[datetime | None], now: datetime) -> str:
+    """Say whether the provider is asked what customers wrote."""
+    if not is_on():
+        return "The provider is not asked what customers wrote: PROVIDER_WITNESS is false."
+    if looks == [None]:
+        words = "Twilio is asked while messages go to people, which is nowhere the case now."
+    else:
+        words = f"Twilio is asked what customers wrote to people. {_late(looks, now)}"
+    return f"{words} SendGrid has no list of emails that it received."
 
 
 def _note() -> dict[str, object]:

@@ -8,25 +8,26 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import Conflict, ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import ConditionFailed
 from console.store.queues import QueueMessage
-from console.telemetry import instrumentation
-from conversations.indexer.queued import QueueWorker
-from conversations.receiving.rows import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, MessageRow
-from conversations.sending import receipts, templates
+from conversations.outbox.rows import TO_ASK, TO_FETCH, TO_SEND, TO_SETTLE, TO_WITNESS, MessageRow
+from conversations.providers import templates
+from conversations.receiving.witnessing import is_on
+from conversations.sending import receipts, witness
 from conversations.sending.deliveries import ask_delivery
 from conversations.sending.delivering import send, settle
 from conversations.sending.rates import Rates
+from conversations.workers.queued import QueueWorker
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ SENT_OR_SETTLED, PUT_OFF, FAILED = "done", "put off", "failed"
 # Conversations to process in parallel: each waits for a provider.
 AT_ONCE = 24
 SWEPT_AT_ONCE = 50
+# Lists of providers to read in parallel, while replies go on.
+LISTS_AT_ONCE = 12
 # SQS takes whole seconds, up to a maximum.
 LONGEST_LATER_SECONDS = 900
 # Delay before a row that failed is tried again, so that it never blocks the others.
@@ -52,11 +55,13 @@ class Sender(QueueWorker):
 
     name, title, setting = SENDER, "The sender", "OUTBOX_QUEUE_URL"
     longest_wait_seconds = 1
+    works_without_queue, longest_pause_seconds = True, 2.0
     pool: ThreadPoolExecutor
 
     def __init__(self, *, wait: Callable[[float], bool] | None = None) -> None:
         super().__init__(wait=wait)
-        self._rates = Rates()
+        self._rates, self._list_rates = Rates(), Rates(witness.LISTS_PER_SECOND)
+        self._looks = set[Future[bool]]()
         self._is_scheduled = False
 
     def run(self, *, once: bool = False) -> None:
@@ -68,13 +73,21 @@ class Sender(QueueWorker):
             super().run(once=once)
 
     def _work(self, brought: Sequence[QueueMessage]) -> int:
-        """Send what the queue delivered, then what is due; return the number of rows done."""
-        finished, later = send_all(brought, self._rates, self.pool)
+        """Send what the queue delivered, then what is due; return the number of rows done.
+
+        A queue that does not answer is reported last: what is due is in the table.
+        """
+        with queues.keeping(settings.OUTBOX_QUEUE_URL, brought):
+            finished, later = send_all(brought, self._rates, self.pool)
         self.counts[SENT_OR_SETTLED] += len(finished)
         self.counts[PUT_OFF] += len(later)
-        queues.delete(settings.OUTBOX_QUEUE_URL, finished)
         bring_later(later)
-        return len(finished) + receipts.receive(self.counts) + self._sweep()
+        try:
+            queues.delete(settings.OUTBOX_QUEUE_URL, finished)
+            reported = receipts.receive(self.counts)
+        finally:
+            swept = self._sweep() + self._ask_providers()
+        return len(finished) + reported + swept
 
     def _details(self, brought: Sequence[QueueMessage], now: datetime) -> dict[str, Any]:
         return {"scheduled": self._is_scheduled}
@@ -88,6 +101,18 @@ class Sender(QueueWorker):
                 found.setdefault(row.conversation, []).append((kind, row))
         return sum(self.pool.map(self._deal_with_all, found.values()))
 
+    def _ask_providers(self) -> int:
+        """Have providers asked what customers wrote, beside everything else; return how many have answered."""
+        now = clock.to_iso(clock.now())
+        if is_on() and (room := LISTS_AT_ONCE - len(self._looks)):
+            for row in MessageRow.due_index.query(TO_WITNESS, MessageRow.due_at <= now, limit=room):
+                self._looks.add(self.pool.submit(self._deal_with, TO_WITNESS, row))
+        if self._is_scheduled:
+            wait(self._looks)
+        done = {each for each in self._looks if each.done()}
+        self._looks -= done
+        return sum(each.result() for each in done)
+
     def _deal_with_all(self, rows: Sequence[tuple[str, MessageRow]]) -> int:
         """Process the rows of one conversation, oldest first."""
         return sum(self._deal_with(kind, row) for kind, row in sorted(rows, key=lambda each: each[1].position))
@@ -100,7 +125,10 @@ class Sender(QueueWorker):
             row = MessageRow.get(found.conversation, found.position, consistent_read=True)
             if row.gsi_due != kind:
                 return False
-            DUE[kind](row)
+            if kind == TO_WITNESS:
+                witness.look(row, self._list_rates)
+            else:
+                DUE[kind](row)
         except (NotFound, Conflict):
             # It is gone, or another process has dealt with it.
             return False

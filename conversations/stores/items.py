@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from console import clock
-from console.redaction import redact, redact_value
+from console.redaction import excerpt, redact_value
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
 from console.trees import Node, text_of, tree_of, well_formed
+from conversations.messages.content import characters_in
 from conversations.records import Speaker
 
 _SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI, "system": Speaker.SYSTEM}
@@ -46,8 +47,15 @@ def speaker_of(
     flaws = () if word in known else (f"{attribute}: not a value that the schema knows",)
     if word in _SPEAKERS:
         return _SPEAKERS[word], _NAMES[_SPEAKERS[word]], flaws
-    name = "" if isinstance(role, dict | list) else redact(text_of(role).strip())[:80]
+    name = "" if isinstance(role, dict | list) else excerpt(text_of(role).strip())
     return Speaker.UNKNOWN, name or UNKNOWN_SENDER, flaws
+
+
+def first_tree(value: Any, most: int | None, *, raw: bool) -> tuple[Node | None, int]:
+    """Return a tree as `shown_tree`, or None and its number of characters if these are more than `most`."""
+    if most is not None and (size := characters_in(value)) > most:
+        return None, size
+    return shown_tree(value, raw=raw), 0
 
 
 def shown_tree(value: Any, *, raw: bool) -> Node | None:

@@ -13,12 +13,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.access import StaffRequest, requires
+from console.access import StaffRequest, not_for_prefetch, requires
 from console.answers import answer, describe_error
 from console.context import read_only_reason
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
-from console.lookup_page import answer_lookup
+from console.lookups.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.store.presence import table_ready
@@ -26,7 +26,6 @@ from conversations.records import Message, Picture
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
 from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of
 from conversations.stores.services import open_record
-from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import FORM_METHODS
 
 _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)

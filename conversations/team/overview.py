@@ -15,18 +15,21 @@ from console import clock
 from console.permissions import Permission, Staff
 from console.staff.colleagues import Colleague, colleagues_of
 from console.staff.colleagues import reads as colleague_reads
-from console.store.calls import parallel
+from console.store.calls import parallel, submit
 from console.store.models import query
 from console.store.presence import index_ready
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, CompanyIndex
 from conversations.attention.causes import answer_in
-from conversations.attention.levels import levels_of
+from conversations.attention.levels import levels_of, note_levels
 from conversations.companies import Company
 from conversations.handoff.stored import held_in
-from conversations.queue.pages import QueueEntry, entry_of, split_for_parallel_reads
-from conversations.queue.reading import is_indexed, read_index, read_queue
+from conversations.queue.pages import QueueEntry, entry_of
+from conversations.queue.reading import read_index
+from conversations.queue_index.readiness import is_indexed
 
+# Maximum companies read for one page, all in parallel.
+COMPANIES_AT_ONCE = 20
 # Maximum held conversations and trail entries read of one company.
 HELD_READ, ENTRIES_READ = 400, 2_000
 _HELD = (
@@ -102,16 +105,20 @@ class _Company:
 def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team:
     """Return the team of these companies; `today` is when the reader's day began.
 
-    Two Queries for each company, and the directory of staff. Raises `Forbidden` and the store's errors.
+    Two Queries for each company, one read of the service levels, and the directory of staff. Raises `Forbidden` and the
+    store's errors.
     """
     staff.require(Permission.TEAM_LEAD)
     by_id = {each.company_id: each for each in companies}
-    asked, left_out = split_for_parallel_reads(by_id)
-    has_trail = index_ready("AUDIT", CompanyIndex.Meta.index_name)
-    held_reads: list[partial[_Held]] = [partial(_read_held, company_id) for company_id in asked]
+    asked = list(by_id)[:COMPANIES_AT_ONCE]
+    beside = [submit(read) for read in colleague_reads()]
+    has_trail, has_queue = parallel(partial(index_ready, "AUDIT", CompanyIndex.Meta.index_name), is_indexed)
+    read_held = _read_held if has_queue else _cannot_read_held
+    held_reads: list[partial[_Held]] = [partial(read_held, company_id) for company_id in asked]
     day_reads = [partial(_count, company_id, today) for company_id in asked] if has_trail else []
-    beside: list[Any] = [*colleague_reads(), *(partial(levels_of, company_id) for company_id in asked)]
-    found: list[Any] = parallel(*held_reads, *day_reads, *beside)
+    found: list[Any] = parallel(*held_reads, *day_reads)
+    for each in beside:
+        each.result()
     reads = [
         _Company(*held, *(found[len(asked) + number] if has_trail else (Counter(), True)))
         for number, held in enumerate(found[: len(asked)])
@@ -123,26 +130,28 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
         done += read.done
         for entry in read.held:
             held[entry.hand_off.agent].append(entry)
+    note_levels((each.summary.company_id, each.summary.project_id) for entries in held.values() for each in entries)
     shown = [_member(username, colleagues.get(username), held[username], done) for username in {*colleagues, *held}]
     days = [_day(by_id[company_id], read.done) for company_id, read in zip(asked, reads, strict=True)]
     return Team(
         tuple(sorted(shown, key=lambda each: (each.is_away, each.name.casefold(), each.username))),
         tuple(sorted(days, key=lambda each: each.company.name.casefold())),
         tuple(by_id[company_id].name for company_id, read in zip(asked, reads, strict=True) if not read.is_whole),
-        len(left_out),
+        len(by_id) - len(asked),
         has_trail,
     )
 
 
 def _read_held(company_id: str) -> _Held:
     """Return the held conversations of a company, and whether they are all."""
-    if not is_indexed():
-        looked = read_queue([company_id])
-        return [entry for entry in looked.entries if entry.hand_off.agent], not looked.incomplete
     now = clock.now()
     items, more = read_index(held_in(company_id), _HELD, HELD_READ)
     entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None]
     return [entry for entry in entries if entry.hand_off.agent], not more
+
+
+def _cannot_read_held(_: str) -> _Held:
+    return [], False
 
 
 def _count(company_id: str, today: datetime) -> tuple[Counter[tuple[str, str]], bool]:

@@ -11,13 +11,12 @@ from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations.attention.causes import AwaitedAnswer, answer_in, return_at
 from conversations.attention.levels import ServiceLevels
 from conversations.attention.timers import set_timer
+from conversations.converting import hand_off_of
 from conversations.handoff.actions import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
 from conversations.handoff.service import perform_as
-from conversations.handoff.stored import ANSWERED_AT, LAST_ACTION, ROUTING_BEFORE, SWITCH, Raw, text_in
-from conversations.indexer.writing import key_in
+from conversations.handoff.stored import ANSWERED_AT, LAST_ACTION, ROUTING_BEFORE, SWITCH, Raw, key_in, text_in
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 
 TIMER = Actor("timer", "service")
 # Delay before the next try if a change other than an action was in the way.

@@ -1,6 +1,6 @@
 """The background work on the system page: what runs, what waits and what is not configured, in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,19 +15,18 @@ from console.store.calls import parallel
 from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
 from console.trees import Fact
-from conversations.attention.looking import TIMERS
 from conversations.handoff.stored import has_stage
-from conversations.indexer.health import STALE_AFTER, describe_beat, stale_after
-from conversations.indexer.lease import LAMBDA, STREAM, read_heartbeats
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
-from conversations.receiving.bodies import CHANNELS
+from conversations.outbox.bodies import CHANNELS
+from conversations.outbox.rows import TO_APPEND, MessageRow
+from conversations.receiving.holding import held_by_receivers
 from conversations.receiving.leaving import TO_AI
-from conversations.receiving.rows import TO_APPEND, MessageRow
-from conversations.receiving.stage import STAGE
-from conversations.receiving.worker import QUEUE
-from conversations.work import (
+from conversations.receiving.recording import QUEUE, STAGE
+from conversations.sending.worker import SENDER
+from conversations.timers.looking import TIMERS
+from conversations.work.parts import (
     INSIGHT,
     MESSAGE_SWEEP,
     RECONCILE,
@@ -37,6 +36,8 @@ from conversations.work import (
     late_after,
     not_configured,
 )
+from conversations.workers.beats import STALE_AFTER, describe_beat, stale_after
+from conversations.workers.lease import INDEXER, LAMBDA, STREAM, read_heartbeats
 
 TITLE = "Background work"
 # How long the page warns that messages may be missing.
@@ -46,18 +47,22 @@ WALKS = tuple(map(lease_name, WALKED))
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """The state of one part. `runs` is None if it never ran; `words` are sentences, shown under the label `fact`."""
+    """The state of one part. `runs` is None if it never ran; `words` are sentences, shown under the label `fact`.
+
+    `doubt` is a sentence on what may be wrong though it runs.
+    """
 
     fact: str
     title: str
     runs: bool | None
     words: str
+    doubt: str = ""
 
 
 def section(now: datetime) -> SystemSection:
     """Return the section of the background work. One BatchGetItem, a Query per kind of late work, one call of SQS.
 
-    Raises the store's errors.
+    For the hand-off queue, one Query more. Raises the store's errors.
     """
     notes = _notes()
     states = [
@@ -72,11 +77,16 @@ def section(now: datetime) -> SystemSection:
     states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
     states.append(_sums(notes[INSIGHT], now))
     states.append(_walks([notes[each] for each in WALKS], now))
+    wrong = _wrong_clocks(notes)
     missing = [*not_configured(), *_channels_not_configured()]
     facts = [Fact(each.fact, each.words) for each in states]
+    if wrong:
+        facts.append(Fact("Clocks", wrong))
     if missing:
         facts.append(Fact("Not configured", ", ".join(missing)))
     stopped = [each for each in states if not each.runs]
+    if not stopped and (doubts := [each for each in (wrong, *(state.doubt for state in states)) if each]):
+        return SystemSection(TITLE, "needs a look", " ".join(doubts), "human", tuple(facts))
     if not stopped:
         return SystemSection(TITLE, "ready", "Everything that is configured is running.", "good", tuple(facts))
     words = f"Not running: {', '.join(each.title for each in stopped)}."
@@ -87,24 +97,44 @@ def section(now: datetime) -> SystemSection:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """Return the notes of each part by name, empty for a part that never ran."""
-    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, INSIGHT, *WALKS)
+    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, INSIGHT, *WALKS, INDEXER, SENDER)
     try:
         return read_heartbeats(names)
     except TableMissing:
         return {name: {} for name in names}
 
 
+def _wrong_clocks(notes: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say which machines' clocks differ from DynamoDB's: of each part of the work, and of this web server."""
+    differ = {name.lower(): timedelta(seconds=float(noted.get("clock_ahead") or 0)) for name, noted in notes.items()}
+    differ["this web server"] = clock.machine_ahead()
+    wrong = [
+        f"{name} ({clock.format_seconds(abs(ahead))} {'ahead' if ahead > timedelta() else 'behind'})"
+        for name, ahead in differ.items()
+        if abs(ahead) > clock.TOLERATED
+    ]
+    if not wrong:
+        return ""
+    return f"Clocks differ from DynamoDB's, whose time is used: {', '.join(wrong)}. Set those machines' clocks right."
+
+
 def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
     runs, words = describe_beat(noted, now, "its receiver", "receives")
+    doubt = ""
     try:
         found = queues.depth(settings.HANDOFF_QUEUE_URL)
-        words += f". {_waiting(found)}"
+        hidden = max(0, found.in_flight - held_by_receivers(now)) if found.in_flight else 0
+        words += f". {_waiting(replace(found, in_flight=found.in_flight - hidden))}"
         if found.waiting and "waited" in noted:
             waited = timedelta(seconds=float(noted["waited"]))
             words += f" The last one received had waited {clock.format_span(waited)}."
+        if hidden:
+            subject, them = ("1 message is", "it") if hidden == 1 else (f"{hidden:,} messages are", "them")
+            doubt = f"{subject} hidden in the hand-off queue, and no running receiver has {them}."
+            words += f" {doubt}"
     except ConsoleError:
         words += ". The queue could not be asked how many messages wait."
-    return WorkState("Hand-off queue", "the receiver of the hand-off queue", runs, words)
+    return WorkState("Hand-off queue", "the receiver of the hand-off queue", runs, words, doubt)
 
 
 def _stage(noted: dict[str, Any], now: datetime) -> WorkState:

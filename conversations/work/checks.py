@@ -9,11 +9,12 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from console.checks import is_web_address
+from console.schema.secret_names import is_narrow
 from console.startup import SAFETY, StartRefusal
 from conversations.handoff.stored import HELD, OFF, WAITING, has_inbound_source
 from conversations.insight.prices import problems_of_prices
-from conversations.replying import MAX_CHARACTERS
-from conversations.sending.providers.choice import NAMES, OUTBOX_ONLY
+from conversations.outbox.replying import MAX_CHARACTERS
+from conversations.providers.choice import NAMES, OUTBOX_ONLY
 
 Messages = Iterable[checks.CheckMessage]
 
@@ -70,6 +71,17 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
             yield StartRefusal(
                 f"{setting} must be {bound}.", hint="Correct it, or remove it for its default.", id="conversations.E006"
             )
+
+
+@checks.register(SAFETY)
+def check_secret_names(app_configs: Any, **_: Any) -> Messages:
+    """Refuse patterns of secrets that match everything, and replies through a provider without any."""
+    wrong = [f"has {each}, which is too wide or no name" for each in settings.SECRET_NAMES if not is_narrow(each)]
+    if settings.OUTBOX_QUEUE_URL and set(settings.REPLY_PROVIDERS.values()) - {OUTBOX_ONLY}:
+        wrong += [] if settings.SECRET_NAMES else ["is empty, but replies need the companies' secrets"]
+    for each in wrong:
+        hint = "Use patterns such as whatsapp/{company}/*: docs/replies.md says what they may be."
+        yield StartRefusal(f"SECRET_NAMES {each}.", hint=hint, id="conversations.E010")
 
 
 @checks.register(SAFETY)

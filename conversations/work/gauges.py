@@ -9,34 +9,30 @@ from functools import partial
 
 from django.conf import settings
 
-from console import clock
+from console import clock, instrumentation
 from console.store import queues
 from console.store.calls import parallel
 from console.store.presence import table_ready
-from console.telemetry import instrumentation, state
+from console.telemetry import state
 from console.telemetry.state import Reading, StateGauge
-from conversations.attention.looking import TIMERS
-from conversations.companies import all_companies
 from conversations.handoff.actions import HandOffAction
 from conversations.handoff.stored import has_inbound_source, has_stage
-from conversations.indexer.health import stale_after
-from conversations.indexer.lease import INDEXER, LAMBDA, read_heartbeats
 from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import DELIVERED, oldest_due
 from conversations.notifications.deliveries import FAILED as NOT_DELIVERED
 from conversations.notifications.notifier import NOTIFICATIONS
+from conversations.outbox.rows import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.outbox.rows import is_configured as replies_are_sent
+from conversations.outbox.states import ReplyState
 from conversations.queue import counting
-from conversations.queue.pages import COMPANIES_AT_ONCE
-from conversations.queue.reading import is_indexed
+from conversations.queue_index.readiness import is_indexed
 from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import TO_AI
-from conversations.receiving.rows import TO_APPEND, TO_ASK, TO_SEND, TO_SETTLE, MessageRow
-from conversations.receiving.rows import is_configured as replies_are_sent
-from conversations.receiving.stage import STAGE
-from conversations.receiving.worker import FAILED, QUEUE
-from conversations.sending.states import ReplyState
+from conversations.receiving.recording import QUEUE, STAGE
+from conversations.receiving.worker import FAILED
 from conversations.sending.worker import SENDER
-from conversations.work import (
+from conversations.timers.looking import TIMERS
+from conversations.work.parts import (
     INSIGHT,
     INSIGHT_EVERY,
     MESSAGE_SWEEP,
@@ -45,9 +41,9 @@ from conversations.work import (
     SWEEP_EVERY,
     late_after,
 )
+from conversations.workers.beats import stale_after
+from conversations.workers.lease import INDEXER, LAMBDA, read_heartbeats
 
-# Each company costs at most four Queries. With more companies, only the first ones count and INCOMPLETE is 1.
-COMPANIES_COUNTED = 100
 _KINDS = {"append": TO_APPEND, "to_ai": TO_AI, "send": TO_SEND, "settle": TO_SETTLE, "ask": TO_ASK}
 
 WAITING = StateGauge(
@@ -90,35 +86,20 @@ def register() -> None:
 
 
 def read_queue() -> Iterator[Reading]:
-    """Yield how many conversations wait, are held and need attention; without the index, nothing: too costly."""
+    """Yield how many conversations wait, are held and need attention; without the index, nothing. One Query."""
     if not is_indexed():
         return
-    companies = [each.company_id for each in all_companies()]
-    asked = companies[:COMPANIES_COUNTED]
-    more = len(companies) > len(asked)
-    sums, longest = dict.fromkeys(("waiting", "held", "attention"), 0), timedelta()
-    for start in range(0, len(asked), COMPANIES_AT_ONCE):
-        some = asked[start : start + COMPANIES_AT_ONCE]
-        for waits in parallel(*(partial(counting.waits_in, each) for each in some)):
-            sums["waiting"] += waits.total.count
-            longest = max(longest, waits.total.longest or timedelta())
-            more |= not waits.complete
-        for held in parallel(*(partial(counting.held_in_company, each) for each in some)):
-            sums["held"] += len(held.agents)
-            more |= held.more
-        for attention in parallel(*(partial(counting.attention_in_company, each) for each in some)):
-            sums["attention"] += attention.number
-            more |= attention.more
+    sums, longest = counting.sum_queue()
     for name, count in sums.items():
-        yield WAITING, (name,), count
+        yield WAITING, (name,), count.number
     yield OLDEST_WAIT, (), longest.total_seconds()
-    yield INCOMPLETE, (), int(more)
+    yield INCOMPLETE, (), int(any(count.more for count in sums.values()))
 
 
 def read_work() -> Iterator[Reading]:
     """Yield when each part that is configured and has run once was last seen, and how far it is behind.
 
-    The names of the parts are those of `conversations.work`, and of the log.
+    The names of the parts are those of `conversations.work.parts`, and of the log.
     """
     now = clock.now()
     beating = [

@@ -14,28 +14,27 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import table_ready
-from console.telemetry import instrumentation
 from console.telemetry.starting import working
-from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.stored import has_stage
-from conversations.indexer import lease
-from conversations.indexer.handling import WorkCounts, WorkOutcome
-from conversations.indexer.leased import LeasedWorker, pause_after
-from conversations.indexer.queued import QueueWorker
 from conversations.indexer.worker import Worker
 from conversations.insight.announcing import InsightAnnouncer
 from conversations.insight.rolling import Rolled, roll_changed
 from conversations.insight.walking import WALKED, FactWalker
 from conversations.notifications.notifier import Notifier
-from conversations.receiving.rows import is_configured as replies_are_sent
+from conversations.outbox.rows import is_configured as replies_are_sent
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
 from conversations.sending.worker import Sender
+from conversations.timers.looking import Timers
+from conversations.workers import lease
+from conversations.workers.counts import WorkCounts, WorkOutcome
+from conversations.workers.leased import LeasedWorker, pause_after
+from conversations.workers.queued import QueueWorker
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The AWS Lambda handler for work that a schedule starts, because no stream or queue triggers it.
 
-The handler is `conversations.scheduled.lambda_handler`. The event names the work, one of
-`conversations.work.SCHEDULED`: `{"work": "timers"}`.
+The handler is `conversations.work.scheduled.lambda_handler`. The event names the work, one of
+`conversations.work.parts.SCHEDULED`: `{"work": "timers"}`.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any = None) -> dict[str, i
     Raises `KeyError` for unknown work, and `WorkFailed` if the last try failed, so that Lambda counts an error.
     """
     start()
-    from conversations.work import run_scheduled
+    from conversations.work.parts import run_scheduled
 
     left = context.get_remaining_time_in_millis() / 1_000 if context is not None else 2 * MARGIN_SECONDS
     return run_scheduled(str(event["work"]), left - MARGIN_SECONDS)

@@ -11,7 +11,7 @@ from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.handoff.stored import text
-from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
+from conversations.workers.lease import INDEXER, LAMBDA, LEASE
 
 # A worker beats every five seconds; after this long without a beat it is dead or cut off from the store. A Lambda runs
 # only when something changes, so its silence means nothing.
@@ -24,12 +24,14 @@ SCHEDULED_STALE_AFTER = timedelta(minutes=15)
 class IndexerHealth:
     """Health of the indexer. `ran`: ever; `backfilled`: a sweep covered everything, and no change was missed since.
 
-    Only then does the index contain everything that waits. `lag_seconds`: time from the last handled change to its
-    handling, 0 if all are handled, None if unknown. `mode`: stream, sweep, lambda, or "" before the first run.
+    Only then does the index contain everything that waits. `has_partitions`: the rows of the index's partitions are
+    kept, so pages know which to read. `lag_seconds`: time from the last handled change to its handling, 0 if all are
+    handled, None if unknown. `mode`: stream, sweep, lambda, or "" before the first run.
     """
 
     ran: bool = False
     backfilled: bool = False
+    has_partitions: bool = False
     is_stale: bool = False
     beat_at: datetime | None = None
     lag_seconds: float | None = None
@@ -81,6 +83,7 @@ def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
     return IndexerHealth(
         ran=beat_at is not None,
         backfilled=bool(stored.get("backfilled_at")),
+        has_partitions=bool(stored.get("partitions_at")),
         is_stale=mode != LAMBDA and beat_at is not None and now - beat_at > STALE_AFTER,
         beat_at=beat_at,
         lag_seconds=None if lag is None or isinstance(lag, str) else float(lag),

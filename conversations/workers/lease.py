@@ -3,6 +3,9 @@
 `pk` names the work. `sk = LEASE` contains the owner, the expiry, the epoch (incremented on each take-over) and the
 worker's state. `sk = SHARD#…` contains the position in one shard of the stream and is written only by the lease's
 owner. Two concurrent workers would do no harm: all their writes are idempotent.
+
+Nobody compares the expiry with a clock, as machines differ: a worker takes a lease that it has seen unchanged for
+`LEASE_SECONDS`.
 """
 
 import re
@@ -17,9 +20,9 @@ from console import clock
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import batch_get, call
 from console.store.models import plain_item
-from conversations.handoff.protocol import retry_on_collision
+from conversations.handoff.protocol import retry_on_collision, write_together
 from conversations.handoff.stored import Raw, text
-from conversations.indexer.streams.shards import Shard
+from conversations.workers.streams.shards import Shard
 
 INDEXER, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
 # How the index is updated: by a worker on the stream, by sweeps, or by a Lambda on the stream.
@@ -46,7 +49,10 @@ class Lease:
         self.name = name
         self.state: dict[str, Any] = {}
         self.epoch = 0
+        # Whether another worker was seen to renew it.
+        self.is_alive = False
         self._now = now
+        self._seen: tuple[Raw, datetime] | None = None
 
     @property
     def is_held(self) -> bool:
@@ -54,18 +60,26 @@ class Lease:
         return self.epoch > 0
 
     def take(self) -> bool:
-        """Take the lease in a new epoch unless another worker owns it. Raises the store's errors."""
+        """Take the lease in a new epoch unless another worker owns it and may be alive. Raises the store's errors."""
         now = self._now()
+        seen = self._seen
+        is_dead = seen is not None and (now - seen[1]).total_seconds() >= LEASE_SECONDS
         request = _update(
             self.name,
             "SET #owner = :me, #until = :until ADD #epoch :one",
-            {":me": text(self.owner), ":until": self._until(now), ":one": _number(1), ":now": _number(now.timestamp())},
-            condition="attribute_not_exists(#owner) OR #until < :now OR #owner = :me",
+            {":me": text(self.owner), ":until": self._until(now), ":one": _number(1)}
+            | ({":seen": seen[0]} if seen is not None and is_dead else {}),
+            condition=f"attribute_not_exists(#owner) OR #owner = :me{' OR #until = :seen' if is_dead else ''}",
         )
+        returned = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
         try:
-            answer = retry_on_collision(lambda: call("UpdateItem", **request, ReturnValues="ALL_NEW"))
-        except ConditionFailed:
+            answer = retry_on_collision(lambda: call("UpdateItem", **request, **returned))
+        except ConditionFailed as refused:
+            until = (refused.item or {}).get("until", {})
+            if seen is None or until != seen[0]:
+                self.is_alive, self._seen = seen is not None, (until, now)
             return False
+        self.is_alive, self._seen = False, None
         self.state = plain_item(answer["Attributes"])
         self.epoch = int(self.state["epoch"])
         return True
@@ -108,7 +122,7 @@ class Lease:
         del check["UpdateExpression"]
         writes = [{"ConditionCheck": check}, {"Put": {"TableName": table_name("CONSOLE"), "Item": item}}]
         try:
-            retry_on_collision(lambda: call("TransactWriteItems", TransactItems=writes))
+            write_together(writes)
         except TransactionRefused:
             self.epoch = 0
 
@@ -152,11 +166,21 @@ def read_heartbeats(names: Collection[str]) -> dict[str, dict[str, Any]]:
     return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 
-def write_heartbeat(work: str, /, **details: Any) -> None:
-    """Note the state of work that has no lease: a sweep by hand, a Lambda. Raises the store's errors."""
+def clock_ahead() -> int:
+    """Return how many seconds this machine's clock is ahead of DynamoDB's, for heartbeats; 0 if that is tolerated."""
+    ahead = clock.machine_ahead()
+    return round(ahead.total_seconds()) if abs(ahead) > clock.TOLERATED else 0
+
+
+def write_heartbeat(work: str, part: str = LEASE, /, **details: Any) -> None:
+    """Note the state of work that has no lease: a sweep by hand, a Lambda. Raises the store's errors.
+
+    `part`: the sort key of the item, for the state of one process of several.
+    """
+    details["clock_ahead"] = clock_ahead()
     values = {f":{name}": _value(value) for name, value in details.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
-    retry_on_collision(lambda: call("UpdateItem", **_update(work, expression, values)))
+    retry_on_collision(lambda: call("UpdateItem", **_update(work, expression, values, part=part)))
 
 
 def note_sweep() -> None:
@@ -168,11 +192,11 @@ def note_sweep() -> None:
     retry_on_collision(lambda: call("UpdateItem", **_update(INDEXER, expression, values)))
 
 
-def _update(work: str, expression: str, values: Raw, condition: str = "") -> dict[str, Any]:
+def _update(work: str, expression: str, values: Raw, condition: str = "", part: str = LEASE) -> dict[str, Any]:
     used = set(re.findall(r"#(\w+)", f"{expression} {condition}"))
     return {
         "TableName": table_name("CONSOLE"),
-        "Key": {"pk": text(work), "sk": text(LEASE)},
+        "Key": {"pk": text(work), "sk": text(part)},
         "UpdateExpression": expression,
         "ExpressionAttributeNames": {f"#{name}": name for name in used},
         "ExpressionAttributeValues": values,

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import ConsoleError, TableMissing
-from console.telemetry import instrumentation, traces
-from conversations.indexer.handling import WorkCounts, WorkOutcome, is_transient
-from conversations.indexer.lease import Lease
-from conversations.indexer.streams.following import StreamFollower
-from conversations.indexer.streams.shards import stream_of_table
+from console.telemetry import traces
+from conversations.workers.counts import WorkCounts, WorkOutcome, is_transient
+from conversations.workers.lease import Lease, clock_ahead
+from conversations.workers.streams.following import StreamFollower
+from conversations.workers.streams.shards import stream_of_table
 
 logger = logging.getLogger(__name__)
 
@@ -111,9 +111,9 @@ class LeasedWorker(ABC):
                 if once and self._error is not None and self._errors >= MOST_ERRORS:
                     raise self._error
                 if once and not self._errors:
-                    if not self.lease.is_held:
+                    if self.lease.is_alive:
                         self._say("Another worker is doing it.")
-                    if not self.lease.is_held or self._quiet >= QUIET_ROUNDS:
+                    if self.lease.is_alive or self._quiet >= QUIET_ROUNDS:
                         break
                     pause = 0.0 if self._quiet else pause
                 if self._wait(pause):
@@ -205,7 +205,9 @@ class LeasedWorker(ABC):
         now = self._now()
         if not self.lease.is_held or (self._beat_at is not None and now - self._beat_at < BEAT_EVERY):
             return
-        self.lease.renew(beat_at=now, scheduled=self._is_scheduled or None, **self._details())
+        self.lease.renew(
+            beat_at=now, scheduled=self._is_scheduled or None, clock_ahead=clock_ahead() or None, **self._details()
+        )
         self._beat_at = now
 
     def _give_back(self) -> None:

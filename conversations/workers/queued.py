@@ -10,13 +10,13 @@ from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, instrumentation
 from console.errors import ConsoleError
 from console.store import queues
 from console.store.queues import QueueMessage
-from console.telemetry import instrumentation, traces
-from conversations.indexer.lease import write_heartbeat
-from conversations.indexer.leased import BEAT_EVERY, MOST_ERRORS, pause_after
+from console.telemetry import traces
+from conversations.workers.lease import write_heartbeat
+from conversations.workers.leased import BEAT_EVERY, LONGEST_PAUSE_SECONDS, MOST_ERRORS, pause_after
 
 # Of up to ten messages each.
 BATCHES = 5
@@ -33,6 +33,9 @@ class QueueWorker(ABC):
     # The setting with the queue's URL, and how long a round waits for the first message.
     setting = ""
     longest_wait_seconds = queues.LONGEST_WAIT_SECONDS
+    # Whether there is work without the queue too, which goes on while that is away; the longest pause after failures.
+    works_without_queue = False
+    longest_pause_seconds = LONGEST_PAUSE_SECONDS
 
     def __init__(self, *, wait: Callable[[float], bool] | None = None) -> None:
         self.counts: Counter[str] = Counter()
@@ -60,7 +63,7 @@ class QueueWorker(ABC):
                 self._errors += 1
                 if once and self._errors >= MOST_ERRORS:
                     raise
-                pause = pause_after(self._errors)
+                pause = min(self.longest_pause_seconds, pause_after(self._errors))
                 self._logger.warning("%s could not go on: %s", self.title, type(error).__name__)
                 instrumentation.count_worker_failure()
             if (once and not done and not self._errors) or self._wait(pause):
@@ -68,10 +71,19 @@ class QueueWorker(ABC):
 
     def step(self, *, wait: int) -> int:
         """Handle what the queue delivers within `wait` seconds; return how much was done. Raises the store's errors."""
-        brought = queues.receive(getattr(settings, self.setting), wait=wait, batches=BATCHES)
+        brought: Sequence[QueueMessage] = ()
+        away: ConsoleError | None = None
+        try:
+            brought = queues.receive(getattr(settings, self.setting), wait=wait, batches=BATCHES)
+        except ConsoleError as error:
+            if not self.works_without_queue:
+                raise
+            away = error
         with traces.span(f"work {instrumentation.current_part()}"):
             done = self._work(brought)
             self._beat(brought)
+        if away is not None:
+            raise away
         return done
 
     @abstractmethod

@@ -8,15 +8,16 @@ from console import clock
 from console.audit.events.keys import decode
 from console.audit.records import TrailRow
 from console.audit.state import StateMoment, first_processed_at, words_of
-from console.redaction import excerpt, redact, redact_value
+from console.redaction import MARGIN, beginning_of, redact, redact_value, without_names
 from console.redaction.masks import cut
 from console.refs import keyed_digest, seal
 from console.trail.actions import HAND_OFF_PREFIX, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
-from conversations.messages import StoredMessages
+from conversations.messages.content import SHOWN
+from conversations.messages.message import StoredMessages
+from conversations.messages.transcript import HandOffChange
 from conversations.records import HandOffState, Speaker
-from conversations.transcript import HandOffChange
 
 EXCERPT = 160
 _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
@@ -86,15 +87,18 @@ _ONE = {
 def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
     """Show a message as one line, redacted unless `raw`."""
     # Raw first: a number that is split over lines or parts can only be masked once it is on one line.
-    message = stored.message(number, raw=True)
+    message = stored.message(number, raw=True, whole=False)
     text = message.line
+    if not raw:
+        # Of a long message, the end of its beginning may be part of a number.
+        text = without_names(beginning_of(text, SHOWN - MARGIN if message.left_out else len(text)), stored.names)
     return Line(
         kind=LineKind.MESSAGE,
         at=message.at,
         anchor=f"m-{message.anchor}",
         words=message.speaker_name,
-        who=f"message {number}",
-        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT, stored.names)) or "no text",
+        who=" · ".join((f"message {number}", *message.notes)),
+        text=cut(text, EXCERPT) or "no text",
         tone=_SPEAKER_TONES.get(message.speaker, ""),
         drift=message.drift if raw else tuple(redact(flaw) for flaw in message.drift),
         message=message.anchor,

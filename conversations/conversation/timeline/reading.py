@@ -17,14 +17,14 @@ from console.redaction import without_names
 from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.messages import StoredMessages
+from conversations.conversation.timeline import lines, sources
+from conversations.conversation.timeline.lines import Line, LineKind
+from conversations.conversation.timeline.sources import Item, MessageAt
+from conversations.converting import hand_off_of, reference_of
+from conversations.messages.message import StoredMessages
+from conversations.messages.transcript import events_of_item
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, reference_of
 from conversations.records import HandOffState
-from conversations.timeline import lines, sources
-from conversations.timeline.lines import Line, LineKind
-from conversations.timeline.sources import Item, MessageAt
-from conversations.transcript import events_of_item
 
 # How many records shown with an entry are remembered, so that older entries do not show them again.
 REMEMBERED = 100
@@ -219,7 +219,9 @@ class _TimelineReader:
     def _lines(self, page: Merged[Item], *, raw: bool, named: bool) -> tuple[list[tuple[Line, Places]], list[str]]:
         """Return each item's line with its place, and the marks of records shown with entries, for the next page."""
         entries = [(item, place) for item, place in page.items if isinstance(item, AuditEntry)]
-        rows, records, missing = rows_and_records([entry for entry, _ in entries]) if entries else ([], (), "")
+        rows, records, missing = (
+            rows_and_records([entry for entry, _ in entries], self.stored.names) if entries else ([], (), "")
+        )
         if missing and not self.notices.keys() & {NO_RECORDS, RECORDS_UNREAD}:
             self.notices[missing] = None
         row_of = {id(entry): row for (entry, _), row in zip(entries, rows, strict=True)}
@@ -232,7 +234,7 @@ class _TimelineReader:
         marks: list[str] = list(stored_marks) if isinstance(stored_marks, list) else []
         if LineKind.RECORD in self.kinds:
             for record, place in self._beside(entries, records, named=named):
-                line = self._without_names(lines.of_record(record))
+                line = self._record_line(record)
                 if (mark := line.anchor[:_MARK_LENGTH]) not in marks:
                     placed.append((line, place))
                     marks.append(mark)
@@ -262,10 +264,14 @@ class _TimelineReader:
             case AuditEntry():
                 return self._without_names(lines.of_entry(item, row_of[id(item)]))
             case IdempotencyRecord():
-                return self._without_names(lines.of_record(item))
+                return self._record_line(item)
             case StateMoment():
                 return self._without_names(lines.of_state(item))
         return lines.of_event(item)
+
+    def _record_line(self, record: IdempotencyRecord) -> Line:
+        line = self._without_names(lines.of_record(record))
+        return replace(line, words=without_names(line.words, self.stored.names))
 
     def _without_names(self, line: Line) -> Line:
         """Mask the recipient's names, except in `words`: those are names of staff."""

@@ -14,8 +14,8 @@ from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Chunk, Place, Stream
 from console.trail.actions import instant_of
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.messages import StoredMessages
-from conversations.transcript import HandOffChange
+from conversations.messages.message import StoredMessages
+from conversations.messages.transcript import HandOffChange
 
 T = TypeVar("T")
 

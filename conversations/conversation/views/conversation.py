@@ -1,59 +1,52 @@
 """`/conversations/<ref>/`: the page, its updates, the last message, the recipient, the raw item and neighbours."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console import clock
-from console.access import StaffRequest, requires
-from console.answers import post_only_form
+from console.access import StaffRequest, not_for_prefetch, requires
+from console.answers import post_only_form, url_or_empty
+from console.audit.scoping import review_url
 from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.trail.recording import conversation_trail
-from conversations import presence, services
-from conversations.contexts import neighbour
-from conversations.facts import facts_of
-from conversations.handoff.stored import goes_to_people
-from conversations.insight.totals import totals_of
-from conversations.panel import holds, panel_for, poll_seconds, since_of, updates_of
-from conversations.reading import (
+from conversations.attention.panel import holds, panel_for
+from conversations.conversation import opening
+from conversations.conversation.opening import last_message
+from conversations.conversation.reply_box import ReplyBox, reply_box
+from conversations.conversation.updates import poll_seconds, since_of, updates_of
+from conversations.converting import (
+    OTHERS,
+    channel_of,
     conversation_url,
     id_to_copy,
     known_list_context,
     list_link,
     open_list_context,
+    state_shown,
     summary_of,
 )
-from conversations.records import ConversationSummary, Transcript
-from conversations.replying import answer_of
-from conversations.saved_replies.service import filled_text
-from conversations.services import ReplyBox, last_message, reply_box
-from conversations.transcript import WINDOW, earlier_text, transcript
-
-View = Callable[..., HttpResponse]
-
-
-def not_for_prefetch(view: View) -> View:
-    """Refuse prefetches: opening a conversation is recorded, so it must be a person's own action."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
-        if "prefetch" in purpose.lower() or "prerender" in purpose.lower():
-            # An error, because a browser would show an empty success once the person follows the link.
-            return HttpResponse(status=503)
-        return view(request, *args, **kwargs)
-
-    return guarded
+from conversations.handoff.stored import goes_to_people
+from conversations.insight.totals import totals_of
+from conversations.lists.contexts import neighbour
+from conversations.lists.crumbs import crumbs, crumbs_below
+from conversations.messages.facts import facts_of
+from conversations.messages.message import message_number
+from conversations.messages.transcript import WINDOW, earlier_text, transcript
+from conversations.outbox.replying import answer_of
+from conversations.queue import presence
+from conversations.queue.selection import others_beside
+from conversations.records import Transcript
+from conversations.team.saved_replies.service import filled_text
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -64,16 +57,23 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
 
     For htmx, only messages: those before `?before=N`, or with `?latest=1` the latest.
     """
+    return conversation_page(request, ref)
+
+
+def conversation_page(request: StaffRequest, ref: str, *, status: int = 200, **typed: str) -> HttpResponse:
+    """Return the page of `conversation`, also to the POST of a form on it. `typed`: what to keep in the forms."""
     before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     template = _fragment(request, before)
     as_fragment = bool(template)
-    opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
-    shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
-    list_context = known_list_context(request.GET.get("in", ""))
+    opened = opening.open_conversation(ref, request.staff, with_state=not as_fragment)
+    show = partial(transcript, opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before)
+    shown = show(around=around, folds_quotes=channel_of(opened.item) == "email", said_elsewhere=opened.said_elsewhere)
+    list_context = known_list_context(request.GET.get("in") or request.POST.get("in", ""))
     kept = {"in": list_context} if list_context else {}
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, kept)}
     if template != EARLIER:
-        context["totals"] = _totals_of(opened)
+        context |= {"totals": _totals_of(opened), "work": opened.work}
+        context["staged"] = opened.work.messages(raw=opened.is_raw)
     if as_fragment:
         return render(request, template, context)
     summary = summary_of(opened.item, request.staff)
@@ -86,13 +86,20 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
             opened.now,
             opened.story.began,
             can_undo=opened.story.just_ended_by(request.staff.username, opened.now),
+            stored=opened.stored,
+            is_raw=opened.is_raw,
+            may_answer=opened.work.may_answer,
         ),
+        "is_full": opened.is_full,
+        **_others_of(request, opened),
         "id_to_copy": id_to_copy(opened.item.conversation_id),
-        "answer": answer_of(opened.item, request.staff, opened.stored.last_by_customer, opened.now),
+        "answer": answer_of(opened.item, request.staff, opened.heard_at, opened.now),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
+        "to_place": opened.to_place,
+        "may_place": request.staff.can(Permission.HAND_OFF) and not read_only_reason(),
         "updates_url": reverse("conversation-updates", args=[ref], query=kept),
         "since": since_of(opened.item, opened.hand_off, opened.replies_known),
         "box": _box_of(request, opened),
@@ -100,14 +107,16 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "poll_seconds": poll_seconds(opened.hand_off, request.staff),
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
-        "crumbs": _crumbs(summary),
+        "crumbs": crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and opened.is_recorded,
         "recipient_url": recipient_url(ref),
         "raw_url": url_or_empty("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
         "is_redacted": not opened.is_raw,
         "trail_url": trail_url(opened.item.conversation_id),
+        **typed,
+        "access_log_url": review_url("access-log-conversation", opened.item.conversation_id, request.staff),
     }
-    return render(request, "conversations/conversation.html", context)
+    return render(request, "conversations/conversation.html", context, status=status)
 
 
 # htmx inserts this fragment above the messages on the page.
@@ -123,21 +132,28 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
     return "conversations/_talk.html" if request.GET.get("latest") else ""
 
 
-def _totals_of(opened: services.OpenedConversation) -> tuple[str, ...]:
+def _totals_of(opened: opening.OpenedConversation) -> tuple[str, ...]:
     """Return the totals in words. If the trail could not be read, the time of the first hand-off is unknown."""
     handed_off_at = None if opened.trail_notice else opened.story.handed_off_at
     return totals_of(opened.item, opened.stored, handed_off_at).describe() if len(opened.stored) else ()
 
 
-def _presence_of(opened: services.OpenedConversation, staff: Staff) -> str:
+def _others_of(request: StaffRequest, opened: opening.OpenedConversation) -> dict[str, Any]:
+    """Return the customer's other conversations with the same number, if the URL asks for them, and what is free."""
+    found = others_beside(opened.item, request.staff) if OTHERS in request.GET else ()
+    others = [(each, *state_shown(each.summary.hand_off, request.staff)) for each in found]
+    return {"others": others, "free": sum(bool(each.token) for each in found)}
+
+
+def _presence_of(opened: opening.OpenedConversation, staff: Staff) -> str:
     if not staff.can(Permission.HAND_OFF):
         return ""
     return presence.token_for(opened.reference, opened.item.company_id or "", staff)
 
 
-def _box_of(request: StaffRequest, opened: services.OpenedConversation) -> ReplyBox | None:
+def _box_of(request: StaffRequest, opened: opening.OpenedConversation) -> ReplyBox | None:
     """Return the holder's reply box, prefilled with the saved reply that the URL names."""
-    box = reply_box(opened.item, request.staff, opened.stored.last_by_customer, opened.now)
+    box = reply_box(opened.item, request.staff, opened.heard_at, opened.now, is_opted_out=opened.is_opted_out)
     if box is not None and (token := request.GET.get("saved", "")):
         return replace(box, typed=filled_text(token, opened.item, request.staff))
     return box
@@ -169,14 +185,18 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 @post_only_form("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """Show the recipient in full and record it: a fragment for htmx, otherwise a page. Never cached."""
-    item, answer, revealed = services.reveal(ref, request.staff)
+    item, answer, revealed, may_answer = opening.reveal(ref, request.staff)
     summary = summary_of(item, request.staff)
     context = {
         "reference": ref,
         "summary": summary,
         "answer": answer,
         "revealed": revealed,
-        "panel": {"holds": holds(summary.hand_off, request.staff), "is_silent": goes_to_people(item.raw)},
+        "panel": {
+            "holds": holds(summary.hand_off, request.staff),
+            "is_silent": goes_to_people(item.raw),
+            "may_answer": may_answer,
+        },
         "recipient_url": recipient_url(ref),
         "crumbs": crumbs_below(summary, ref, "Recipient"),
     }
@@ -191,16 +211,11 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
 @not_for_prefetch
 def raw(request: StaffRequest, ref: str) -> HttpResponse:
     """Show the whole item as JSON, redacted, for admins."""
-    item, text = services.open_raw(ref, request.staff)
+    item, text = opening.open_raw(ref, request.staff)
     summary = summary_of(item)
     crumbs = crumbs_below(summary, ref, "Raw item")
     context = {"reference": ref, "summary": summary, "text": text, "crumbs": crumbs}
     return render(request, "conversations/raw.html", context)
-
-
-def message_number(text: str) -> int | None:
-    """Parse a message number from the query string; None for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 
 
 def _window_links(ref: str, shown: Transcript, kept: dict[str, str]) -> dict[str, Any]:
@@ -214,29 +229,6 @@ def _window_links(ref: str, shown: Transcript, kept: dict[str, str]) -> dict[str
         "later_url": address(query={"before": following, **kept}) if shown.later else "",
         "latest_url": address(query=kept),
     }
-
-
-def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
-    crumbs = [{"label": "Conversations", "url": url_or_empty("conversations")}]
-    if summary.company_id:
-        crumbs.append({"label": summary.company_name, "url": url_or_empty("company", summary.company_id)})
-        if summary.project_id:
-            url = url_or_empty("project", summary.company_id, summary.project_id)
-            crumbs.append({"label": summary.project_name, "url": url})
-    return [*crumbs, {"label": summary.who}]
-
-
-def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
-    """Return the breadcrumbs of a page below the conversation."""
-    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": url_or_empty("conversation", ref)}, {"label": label}]
-
-
-def url_or_empty(name: str, *args: str) -> str:
-    """Return a URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
-    try:
-        return reverse(name, args=args)
-    except NoReverseMatch:
-        return ""
 
 
 def recipient_url(ref: str) -> str:

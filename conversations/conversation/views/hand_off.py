@@ -4,17 +4,27 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from console import clock
+from console import caching, clock
 from console.access import StaffRequest, requires
 from console.answers import post_only_form, posted_text
-from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.errors import (
+    Conflict,
+    ConsoleError,
+    Invalid,
+    ItemFull,
+    NotAccepted,
+    NotFound,
+    StoreUnavailable,
+    TableMissing,
+    Throttled,
+)
 from console.permissions import Permission
 from console.redaction import mask_identifier
 from console.refs import unseal
-from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
-from conversations.handoff.actions import TO_AI
-from conversations.panel import panel_for
-from conversations.reading import (
+from conversations.attention.panel import panel_for
+from conversations.conversation.opening import load_with_messages
+from conversations.conversation.views.conversation import conversation_page
+from conversations.converting import (
     conversation_url,
     hand_off_of,
     known_list_context,
@@ -22,27 +32,31 @@ from conversations.reading import (
     open_list_context,
     summary_of,
 )
-from conversations.receiving.leaving import leave_to_ai
-from conversations.services import load_conversation
+from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
+from conversations.handoff.actions import TO_AI
+from conversations.outbox.making_room import make_room
+from conversations.queue import counting
+from conversations.receiving.leaving import ProviderNotAsked, UnansweredLeft, return_to_ai
 
 _DONE = {
     HandOffAction.REQUEST: "You asked for a human.",
-    HandOffAction.TAKE_OVER: "You took over. The conversation is yours until you hand it back or release it.",
+    HandOffAction.TAKE_OVER: "You took over. The conversation is yours until you return it.",
     HandOffAction.TAKE: "You have this conversation.",
     HandOffAction.TAKE_FROM_COLLEAGUE: "You have this conversation now.",
-    HandOffAction.RELEASE: "Released. It waits for a human again, and the waiting time continues.",
-    HandOffAction.HAND_BACK: "Handed back to the AI.",
-    HandOffAction.ACKNOWLEDGE: "Left with the AI.",
-    HandOffAction.LEAVE_TO_AI: "Left to the AI. It answers what the customer wrote.",
+    HandOffAction.RELEASE: "Returned to the queue. The waiting time continues.",
+    HandOffAction.HAND_BACK: "Returned to the AI.",
+    HandOffAction.ACKNOWLEDGE: "Returned to the AI.",
+    HandOffAction.LEAVE_TO_AI: "The AI has been asked to answer the customer.",
     HandOffAction.MARK_URGENT: "Marked as urgent.",
     HandOffAction.MARK_NOT_URGENT: "No longer urgent.",
-    HandOffAction.LEAVE: "Left with the AI. It comes back if something changes.",
-    HandOffAction.ASSIGN: "Assigned. Your colleague can see it now.",
-    HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
+    HandOffAction.LEAVE: "Dismissed. It comes back if something changes.",
+    HandOffAction.ASSIGN: "Transferred. Your colleague can see it now.",
+    HandOffAction.HAND_OVER: "Transferred. It waits for the group, and the waiting time continues.",
 }
 _ROUTING_LEFT = "In the meantime, somebody else changed where this customer's messages go. Their change was kept."
 # After giving up a conversation from a row of a list (`stay`), the agent returns to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
+_TAKES = frozenset({HandOffAction.TAKE, HandOffAction.TAKE_OVER, HandOffAction.TAKE_FROM_COLLEAGUE})
 
 
 @requires(Permission.HAND_OFF)
@@ -54,14 +68,16 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
         raise NotFound
     reason, note = posted_text(request, "reason"), posted_text(request, "note")
     try:
-        if intent.action is HandOffAction.LEAVE_TO_AI:
-            outcome = leave_to_ai(intent, request.staff)
+        if intent.action in TO_AI:
+            unasked, shown = "unasked" in request.POST, request.POST.get("shown", "")
+            outcome = return_to_ai(intent, request.staff, shown=shown, note=note, unasked=unasked)
         else:
             outcome = perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
-        return _render_again(request, ref, "conversations/lost_race.html", 409, error)
-    except Invalid as error:
-        return _render_again(request, ref, "conversations/hand_off_refused.html", 400, error)
+        messages.warning(request, str(error))
+        return conversation_page(request, ref, status=error.status, typed_note=note, typed_reason=reason)
+    except (Invalid, UnansweredLeft, ItemFull) as error:
+        return _refused(request, ref, error)
     except (TableMissing, NotAccepted):
         # Nothing was written, and a retry would not help.
         raise
@@ -73,36 +89,60 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
             "intent": request.POST["intent"],
             "reason": reason,
             "note": note,
+            "shown": request.POST.get("shown", ""),
+            "is_unasked": "unasked" in request.POST,
             "back": _back(request, ref),
         }
         response = render(request, "conversations/hand_off_unknown.html", context, status=error.status)
         response.headers["Retry-After"] = "5"
         return response
+    counting.count_again({intent.company_id})
     listed = open_list_context(request.POST.get("in", "")) if "stay" in request.POST else None
     to_list = list_link(listed).url if listed and intent.action in _GIVEN_UP else ""
     who = f"{mask_identifier(intent.primary_channel)}: " if to_list else ""
     messages.success(request, f"{who}{_DONE[intent.action]}")
     if outcome.routing_left:
         messages.warning(request, f"{who}{_ROUTING_LEFT}")
-    return redirect(to_list or _back(request, ref))
+    return redirect(to_list or _back(request, ref, others=intent.action in _TAKES))
 
 
-def _back(request: StaffRequest, reference: str) -> str:
-    return conversation_url(reference, request.POST.get("in", ""))
+@requires(Permission.HAND_OFF)
+@post_only_form("conversation", "ref")
+def room(request: StaffRequest, ref: str) -> HttpResponse:
+    """Move a full conversation's oldest messages to the console's own table."""
+    primary_channel, conversation_id = unseal("conversation", ref, 2)
+    try:
+        moved = make_room(primary_channel, conversation_id, request.staff)
+    except (Invalid, Conflict) as error:
+        return _refused(request, ref, error)
+    caching.invalidate(counting.full_keys_now)
+    if moved:
+        which = "message is" if moved == 1 else f"{moved:,} messages are"
+        messages.success(request, f"There is room again. The oldest {which} kept by the console now.")
+    else:
+        messages.info(request, "There is enough room already.")
+    return redirect(_back(request, ref))
 
 
-def _render_again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
+def _back(request: StaffRequest, reference: str, *, others: bool = False) -> str:
+    return conversation_url(reference, request.POST.get("in", ""), others=others)
+
+
+def _refused(request: StaffRequest, reference: str, error: ConsoleError) -> HttpResponse:
     """Show the current state with fresh forms that keep what was typed."""
-    item = load_conversation(reference, request.staff)
+    item, stored = load_with_messages(reference, request.staff)
     state = hand_off_of(item)
     context = {
         "reference": reference,
         "summary": summary_of(item, request.staff),
         "error": error,
-        "panel": panel_for(item, state, request.staff, clock.now()),
+        "panel": panel_for(item, state, request.staff, clock.now(), stored=stored),
+        "is_return_open": True,
+        "is_full": isinstance(error, ItemFull),
+        "is_unasked": isinstance(error, ProviderNotAsked) or "unasked" in request.POST,
         "typed_note": posted_text(request, "note"),
         "typed_reason": posted_text(request, "reason"),
         "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, reference),
     }
-    return render(request, template, context, status=status)
+    return render(request, "conversations/hand_off_refused.html", context, status=error.status)

@@ -4,6 +4,7 @@ Every view works as a plain form. A script posts the same forms and gets fragmen
 """
 
 import hashlib
+import json
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -21,11 +22,18 @@ from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnava
 from console.permissions import Permission
 from console.refs import unseal
 from console.staff.throttling import TooManyAttempts
+from console.store.connection import known_absent
+from conversations.attention.panel import holds
+from conversations.conversation.reply_box import reply_box
+from conversations.converting import conversation_url, hand_off_of, known_list_context, summary_of
+from conversations.finding.queries import load_row
 from conversations.handoff.notes import save_note
-from conversations.queries import load_row
-from conversations.reading import conversation_url, known_list_context, summary_of
-from conversations.replying import ReplyFacts
-from conversations.sending.outbox import (
+from conversations.outbox import excusing
+from conversations.outbox.replying import ReplyFacts
+from conversations.outbox.states import RETRIED
+from conversations.providers.templates import fill_in_template, read_template, request_template
+from conversations.receiving import opt_outs
+from conversations.sending.replies import (
     ITEM,
     ReplyForm,
     accept,
@@ -36,9 +44,6 @@ from conversations.sending.outbox import (
     undo,
     unseal_form,
 )
-from conversations.sending.states import RETRIED
-from conversations.sending.templates import fill_in_template, read_template, request_template
-from conversations.services import reply_box
 
 REPLY_ERRORS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
 BLANK = "blank-"
@@ -78,12 +83,15 @@ def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str
 @requires(Permission.HAND_OFF)
 @post_only_form("conversation", "ref")
 def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
-    """Undo a reply before it leaves and put its text back into the box."""
+    """Undo a reply before it leaves and put its text back into the box, or a template's values into its blanks."""
     row = load_reply(request.POST.get("reply", ""), _key(ref), request.staff)
     try:
         undo(row)
     except REPLY_ERRORS as error:
         return _refused(request, ref, error, "", {})
+    if row.template:
+        said = "Not sent. Your template is filled in as it was."
+        return _render_again(request, ref, None, "", json.loads(row.variables or "{}"), notice=said)
     if _is_fragment(request):
         return _token(request, ref, row.content or "")
     return _render_again(request, ref, None, row.content or "", {}, notice="Not sent. Your text is below.")
@@ -130,6 +138,39 @@ def note(request: StaffRequest, ref: str) -> HttpResponse:
     return redirect(_back(request, ref))
 
 
+@requires(Permission.HAND_OFF)
+@post_only_form("conversation", "ref")
+def opt_in(request: StaffRequest, ref: str) -> HttpResponse:
+    """Lift the opt-out of a conversation's customer for the holder's reason."""
+    item = load_row(ref, request.staff, *ITEM)
+    if not holds(hand_off_of(item), request.staff):
+        messages.warning(request, NOT_THE_HOLDER)
+        return redirect(_back(request, ref))
+    try:
+        opt_outs.lift(item, request.staff, posted_text(request, "reason"))
+    except Invalid as refused:
+        messages.warning(request, str(refused))
+    else:
+        messages.success(request, "You can reply again. The provider may refuse until the customer writes START.")
+    return redirect(_back(request, ref))
+
+
+@requires(Permission.HAND_OFF)
+@post_only_form("conversation", "ref")
+def no_answer(request: StaffRequest, ref: str) -> HttpResponse:
+    """Note that the customer's messages need no answer, or undo that, depending on the button pressed."""
+    try:
+        if "undo" in request.POST:
+            excusing.undo(*_key(ref), request.staff)
+            messages.success(request, "Undone. The customer waits for an answer again.")
+        else:
+            excusing.excuse(*_key(ref), request.staff, request.POST.get("shown", ""))
+            messages.success(request, "Noted: no answer needed.")
+    except Conflict as refused:
+        messages.warning(request, str(refused))
+    return redirect(_back(request, ref))
+
+
 # --- Responses --------------------------------------------------------------------------------------------------------
 
 
@@ -172,6 +213,8 @@ def _render_again(
         if box is not None:
             token = request.POST["reply"] if _is_same_form(request, error) else box.token
             box = replace(box, values=values, token=token)
+    if item is not None and box is None and known_absent("MESSAGES") and holds(hand_off_of(item), request.staff):
+        raise TableMissing("MESSAGES")
     context: dict[str, Any] = {
         "reference": ref,
         "summary": summary_of(item, request.staff) if item is not None else None,

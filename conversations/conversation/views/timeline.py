@@ -10,14 +10,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.access import StaffRequest, requires
+from console.access import StaffRequest, not_for_prefetch, requires
+from console.answers import url_or_empty
 from console.permissions import Permission, Staff
 from console.templatetags.components import day
-from conversations import services
-from conversations.reading import summary_of
-from conversations.timeline.lines import KIND_WORDS, Line, LineKind
-from conversations.timeline.reading import Timeline
-from conversations.views.conversation import crumbs_below, not_for_prefetch, trail_url, url_or_empty
+from conversations.conversation import opening
+from conversations.conversation.timeline.lines import KIND_WORDS, Line, LineKind
+from conversations.conversation.timeline.reading import Timeline
+from conversations.conversation.views.conversation import trail_url
+from conversations.converting import summary_of
+from conversations.lists.crumbs import crumbs_below
 
 
 class KindsForm(forms.Form):
@@ -57,7 +59,7 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
     """
     form = KindsForm(request.GET)
     page, at = request.GET.get("page", ""), request.GET.get("at", "")
-    item, found = services.timeline(ref, request.staff, form.kinds, page, at)
+    item, found = opening.timeline(ref, request.staff, form.kinds, page, at)
     summary = summary_of(item, request.staff)
     own = reverse("conversation-timeline", args=[ref])
     context = {

@@ -1,5 +1,6 @@
 """The reports of Insight: each is a page of a few figures and charts, made from the sums of some topics."""
 
+from conversations.converting import CHANNELS
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
 from conversations.insight.reports import stores
@@ -9,7 +10,6 @@ from conversations.insight.reports.outcomes import overview
 from conversations.insight.reports.people import people
 from conversations.insight.reports.usage import usage_report
 from conversations.insight.reports.waits import waits_report
-from conversations.reading import CHANNELS
 from tenants.keys import TYPES, label_of
 
 _C = FactKind.CONVERSATIONS
@@ -29,7 +29,7 @@ PAGES: dict[str, ReportPage] = {
         ReportPage(
             "hand-offs", "Hand-offs", "What goes from the AI to people, and why", _C, (Topic.HAND_OFFS,), hand_offs
         ),
-        ReportPage("failures", "Failures", "What fails, and where", _C, (Topic.FAILURES,), failures),
+        ReportPage("failures", "Failures", "What fails, and where", _C, (Topic.FAILURES, Topic.OUTCOMES), failures),
         ReportPage("cost", "Cost", "Tokens, and what they cost", _C, (Topic.USAGE,), usage_report),
         ReportPage("people", "People", "What people did", _C, (Topic.PEOPLE,), people),
         ReportPage(

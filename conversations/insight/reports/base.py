@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
+from conversations.converting import CHANNELS
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Measure, Topic, amount_of
 from conversations.insight.reading import InsightPeriod, InsightQuery, TopicNumbers
-from conversations.reading import CHANNELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,15 @@ class Figure:
     @property
     def text(self) -> str:
         """The number as shown."""
-        return format_value(self.value, self.unit)
+        return self._format(self.value)
 
     @property
     def text_before(self) -> str:
         """The number of the period before as shown."""
-        return format_value(self.before, self.unit)
+        return self._format(self.before)
+
+    def _format(self, value: Number | None) -> str:
+        return format_value(value, self.unit, max(self.value or 0, self.before or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,12 @@ def daily(
 ) -> ChartPanel:
     """Return a chart of counts by the steps of the period."""
     rows = [
-        ChartRow(step.period.label, tuple(amount_of(step.counts, each.pattern) for each in series), step.period.short)
+        ChartRow(
+            step.period.label,
+            tuple(amount_of(step.counts, each.pattern) for each in series),
+            step.period.short,
+            step.period.iso,
+        )
         for step in numbers.steps
     ]
     totals = ChartRow("Total", tuple(numbers.amount(*each.pattern) for each in series))

@@ -14,15 +14,15 @@ def budget_figures(cost: MonthCost) -> Sequence[Figure]:
         Figure(
             "Spent this month",
             cost.spent,
-            "money",
+            "cents",
             f"The cost of conversation tokens in {month} (UTC) so far: {cost.percent}% of the budget. The filters do "
             "not apply. Tokens without a known price are not included.",
         ),
-        Figure("Budget", cost.amount, "money", "What the company plans to spend in each calendar month (UTC)."),
+        Figure("Budget", cost.amount, "cents", "What the company plans to spend in each calendar month (UTC)."),
         Figure(
             "Over the budget" if over else "Left in the budget",
             cost.over if over else cost.left,
-            "money",
+            "cents",
             f"The difference between the budget and what was spent in {month}.",
         ),
     )

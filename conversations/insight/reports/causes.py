@@ -1,7 +1,7 @@
 """What leaves the AI and why, and what fails and where."""
 
 from console.charts import Chart, ChartColumn, ChartRow
-from conversations.insight.measures import ANY, Topic
+from conversations.insight.measures import ANY, Outcome, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import (
     ChartPanel,
@@ -12,8 +12,8 @@ from conversations.insight.reports.base import (
     Series,
     daily,
     links_by_place,
-    share,
 )
+from conversations.insight.reports.outcomes import outcome_share
 from conversations.insight.reports.parts import MOST_ROWS, by_part, counted, hand_off_rate, left_out
 from conversations.insight.words import CONFIDENCE, UNKNOWN
 
@@ -27,7 +27,7 @@ def asked_for_people(found: TopicNumbers) -> Figure:
 def failed_conversations(found: TopicNumbers) -> Figure:
     """Return the number of conversations that failed."""
     means = "Conversations whose status says that they failed."
-    return counted("Failed", found, Topic.FAILURES, ("failed", ANY), means)
+    return counted("Failed conversations", found, Topic.FAILURES, ("failed", ANY), means)
 
 
 def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
@@ -87,15 +87,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
     failed = ("failed", ANY)
     figures = (
         failed_conversations(found),
-        Figure(
-            "Failure rate",
-            share(found.amount(*failed), found.amount("episodes", ANY)),
-            "percent",
-            "Failed conversations as a share of all conversations.",
-            NumberLink(Topic.FAILURES, failed),
-            share(found.amount_before(*failed), found.amount_before("episodes", ANY)),
-            query.compare,
-        ),
+        outcome_share(numbers[Topic.OUTCOMES], Outcome.FAILED),
     )
     panels = (
         daily(

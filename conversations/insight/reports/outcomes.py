@@ -19,8 +19,8 @@ EPISODE_MEANS = (
 
 
 _OUTCOME_MEANS = {
-    Outcome.AI: "the AI answered, or the conversation is done, and no person answered or handed it back",
-    Outcome.PERSON: "a person answered, or took it and handed it back, and the customer did not write again",
+    Outcome.AI: "the AI answered, or the conversation is done, and no person answered or returned it",
+    Outcome.PERSON: "a person answered, or took it and returned it to the AI, and the customer did not write again",
     Outcome.WITH_PEOPLE: "a person has it, or it is waiting for one",
     Outcome.UNANSWERED: "the customer wrote last, nobody answered, and its status does not say that it is done",
     Outcome.FAILED: "the platform’s status says that it failed",
@@ -57,16 +57,17 @@ def outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
     means, count = _OUTCOME_MEANS[outcome], numbers.amount("outcome", outcome)
     return Figure(
         outcome.label,
-        share(count, _conversations_with_outcome(numbers.amount)),
+        share(count, conversations_with_outcome(numbers.amount)),
         "percent",
         f"Conversations in which {means}, as a share of all except those in which the customer never wrote.",
         NumberLink(Topic.OUTCOMES, ("outcome", outcome)) if count else None,
-        share(numbers.amount_before("outcome", outcome), _conversations_with_outcome(numbers.amount_before)),
+        share(numbers.amount_before("outcome", outcome), conversations_with_outcome(numbers.amount_before)),
         numbers.before is not None,
     )
 
 
-def _conversations_with_outcome(amount: Callable[..., int | None]) -> int:
+def conversations_with_outcome(amount: Callable[..., int | None]) -> int:
+    """Return the number of conversations except those in which the customer never wrote."""
     return (amount("episodes") or 0) - (amount("outcome", Outcome.NO_REPLY) or 0)
 
 

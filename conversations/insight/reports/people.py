@@ -15,7 +15,7 @@ from conversations.insight.reports.parts import counted, left_out
 _COUNTED = (
     ("taken", "Taken", "How often people took a conversation."),
     ("answered", "Answers", "Messages that people wrote to customers from the console."),
-    ("handed back", "Handed back", "How often people handed a conversation back to the AI."),
+    ("handed back", "Returned to AI", "How often people returned a conversation to the AI."),
 )
 _WHAT = tuple(what for what, _, _ in _COUNTED)
 
@@ -41,5 +41,5 @@ def people(numbers: Numbers, query: InsightQuery) -> Report:
         rows.append(ChartRow("Others, and former colleagues", counts))
     columns = tuple(ChartColumn(name) for _, name, _ in _COUNTED)
     chart = Chart("people", "By colleague", "bars", "count", columns, tuple(rows), category="Colleague")
-    means = "What each colleague did in conversations that began in the period, in order of name."
+    means = "What each colleague did in conversations that began in the period, by name."
     return Report(figures, (ChartPanel(chart, means, links),), left_out(query))

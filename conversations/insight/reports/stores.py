@@ -227,7 +227,7 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
     usage = numbers[Topic.USAGE]
     sent, limit = usage.amount("messages", "user"), usage.amount("limit")
     figures = (
-        counted("Messages of users", usage, Topic.USAGE, ("messages", "user"), "Messages that users sent."),
+        counted("User messages", usage, Topic.USAGE, ("messages", "user"), "Messages that users sent."),
         counted("Answers", usage, Topic.USAGE, ("messages", "assistant"), "Messages that the assistant wrote."),
         Figure(
             "Share of limit used",
@@ -237,7 +237,7 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
             "limit is known.",
         ),
     )
-    series = [Series("Messages of users", ("messages", "user")), Series("Limit", ("limit",))]
+    series = [Series("User messages", ("messages", "user")), Series("Limit", ("limit",))]
     panel = daily(
         "messages",
         "Messages over time",

@@ -31,6 +31,8 @@ COST_MEANS = (
     "from its settings. Tokens of models without a known price are left out and counted separately."
 )
 
+_NO_COST = "No cost is known for this period."
+
 
 @dataclass(frozen=True, slots=True)
 class TokenCost:
@@ -134,10 +136,22 @@ def cost_by_model(usage: TopicNumbers) -> ChartPanel:
 
 def _cost_in_time(usage: TopicNumbers) -> ChartPanel:
     rows = [
-        ChartRow(each.period.label, (_summed(costs_in_steps([each]))[0],), each.period.short) for each in usage.steps
+        ChartRow(each.period.label, (_summed(costs_in_steps([each]))[0],), each.period.short, each.period.iso)
+        for each in usage.steps
     ]
     columns = (ChartColumn("Cost"),)
-    chart = Chart("cost", "Cost over time", "bars", "money", columns, tuple(rows), category=step_name(usage))
+    totals = ChartRow("Total", (_summed(costs_in_steps(usage.steps))[0],))
+    chart = Chart(
+        "cost",
+        "Cost over time",
+        "bars",
+        "money",
+        columns,
+        tuple(rows),
+        category=step_name(usage),
+        totals=totals,
+        empty=_NO_COST,
+    )
     return ChartPanel(chart, COST_MEANS)
 
 
@@ -154,21 +168,27 @@ def _cost_by(
         name = each.model if position == 1 else each.project
         spent[name] += each.spent
         unpriced[name] += each.unpriced
-    names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
+    names = sorted(spent, key=lambda name: (-spent[name], name))
+    shown, rest = names[:MOST_ROWS], names[MOST_ROWS:]
     links = {
         (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
-        for number, name in enumerate(names)
+        for number, name in enumerate(shown)
     }
     # An unknown cost is not a cost of 0.
     known = {name: None if unpriced[name] and not cost else cost for name, cost in spent.items()}
+    rows = [ChartRow(name or UNKNOWN, (known[name],)) for name in shown]
+    if rest:
+        rows.append(ChartRow(f"{len(rest)} more", (sum((spent[name] for name in rest), Decimal(0)),)))
     chart = Chart(
         chart_id,
         caption,
         "bars",
         "money",
         (ChartColumn("Cost"),),
-        tuple(ChartRow(name or UNKNOWN, (known[name],)) for name in names),
+        tuple(rows),
         category=category,
+        totals=ChartRow("Total", (sum(spent.values(), Decimal(0)),)),
+        empty=_NO_COST,
     )
     return ChartPanel(
         chart, "The cost of the tokens in its conversations. There is no number if no token has a known price.", links

@@ -65,6 +65,7 @@ def _waits_by_day(waits: TopicNumbers) -> ChartPanel:
             step.period.label,
             tuple(rounded(quantile_of(step.counts, "answered", part)) for part in (0.5, 0.9)),
             step.period.short,
+            step.period.iso,
         )
         for step in waits.steps
     ]

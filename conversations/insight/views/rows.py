@@ -1,40 +1,61 @@
-"""The rows behind a number: the cells of each kind of fact, and the URL of its source."""
+"""The rows behind a number: the cells of each kind of fact, and the id and URL of its source."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from django.urls import reverse
 
 from console import clock
+from conversations.converting import CHANNELS, conversation_url, reference_of, short_id, text_of, url_by_id, url_of
 from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
 from conversations.insight.reports.base import NumberLink
 from conversations.insight.reports.people import names_by_pseudonym
-from conversations.reading import CHANNELS, conversation_url, reference_of, url_by_id, url_of
 from conversations.stores.records import address_of, record_place
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
 
 Parts = tuple[str, ...]
 _WRITERS = ("customer", "ai", "human", "user", "assistant", "other")
-# In addition to the time it began.
-COLUMNS: dict[FactKind, tuple[str, ...]] = {
-    FactKind.CONVERSATIONS: ("Outcome", "Channel", "Project", "Messages", "Reason"),
-    FactKind.THREADS: ("Origin", "Messages"),
-    FactKind.CHATS: ("End", "Messages"),
-    FactKind.MIDDLEWARE: ("Actions", "Failed"),
-    FactKind.TENANTS: ("Messages",),
+# What a row is, then its columns in addition to its id and the time it began.
+COLUMNS: dict[FactKind, tuple[str, tuple[str, ...]]] = {
+    FactKind.CONVERSATIONS: (
+        "Conversation",
+        ("Outcome", "Channel", "Project", "Handled by", "Messages", "Reason"),
+    ),
+    FactKind.THREADS: ("Thread", ("Origin", "Messages")),
+    FactKind.CHATS: ("Session", ("End", "Messages")),
+    FactKind.MIDDLEWARE: ("Conversation", ("Actions", "Failed")),
+    FactKind.TENANTS: ("Conversation", ("Messages",)),
 }
 
 
-def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
-    """Return a row: its URL ("" if the source no longer exists), when it began, its day, and its cells."""
+@dataclass(frozen=True, slots=True)
+class RowNames:
+    """The names that rows show: of projects by id, and of colleagues by pseudonym."""
+
+    projects: Mapping[str, str] = field(default_factory=dict)
+    people: Mapping[str, str] = field(default_factory=dict)
+
+
+def row_of(fact: InsightFact, parts: Parts | None, names: RowNames) -> dict[str, Any]:
+    """Return a row: its id and URL ("" if the source no longer exists), when it began, its day, and its cells."""
+    kind = fact.day.kind
     return {
-        "url": _URLS[fact.day.kind](parts) if parts else "",
+        "id": _IDS[kind](parts) if parts else "",
+        "url": _URLS[kind](parts) if parts else "",
         "started": clock.parse_instant(fact.data.get("started")),
         "day": _day_label(fact.day.day),
-        "cells": list(zip(COLUMNS[fact.day.kind], map(str, _CELLS[fact.day.kind](fact.data)), strict=True)),
+        "cells": list(zip(COLUMNS[kind][1], map(str, _CELLS[kind](fact.data, names)), strict=True)),
     }
+
+
+def file_row_of(fact: InsightFact, parts: Parts | None, names: RowNames, company: str) -> dict[str, str]:
+    """Return a row of a file by column; times are ISO 8601 in UTC."""
+    row = row_of(fact, parts, names)
+    began = clock.to_iso(row["started"], "seconds") if row["started"] else fact.day.day
+    return {COLUMNS[fact.day.kind][0]: row["id"], "Began": began, "Company": company, **dict(row["cells"])}
 
 
 def _day_label(day: str) -> str:
@@ -62,7 +83,7 @@ _NAMES = {
 _NAMES_OF_PEOPLE = {"taken": "Taken", "answered": "Answers"}
 
 
-def describe_number(link: NumberLink, owners: Sequence[str]) -> str:
+def describe_number(link: NumberLink, owners: Sequence[str], projects: Mapping[str, str]) -> str:
     """Describe what a number counts: its measure, then the chosen parts of it."""
     measure, *rest = link.pattern
     parts = [each for each in rest if each != ANY]
@@ -71,34 +92,51 @@ def describe_number(link: NumberLink, owners: Sequence[str]) -> str:
         names = _NAMES_OF_PEOPLE
         known = names_by_pseudonym(owners) if parts else {}
         parts = [known.get(each, "a colleague") for each in parts]
+    elif measure == "of project":
+        parts = [projects.get(each, each) for each in parts]
     elif measure == "outcome":
         labels = {str(each): each.label for each in Outcome}
         parts = [labels.get(each, each) for each in parts]
     return " · ".join(filter(None, (names.get(measure, measure.capitalize()), *parts)))
 
 
-def _of_conversation(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    channel = str(data.get("channel", ""))
+def _of_conversation(data: Mapping[str, Any], names: RowNames) -> tuple[Any, ...]:
+    channel, project = str(data.get("channel", "")), str(data.get("project", ""))
     why = data.get("why", "") if data.get("failed") else data.get("reason", "")
-    return outcome_of(data).label, CHANNELS.get(channel, channel), data.get("project", ""), _messages(data), why
+    people = sorted({names.people.get(each, "a colleague") for each in data.get("agents", {})})
+    return (
+        outcome_of(data).label,
+        CHANNELS.get(channel, channel),
+        names.projects.get(project, project),
+        ", ".join(people),
+        _messages(data),
+        why,
+    )
 
 
 def _messages(data: Mapping[str, Any]) -> int:
     return sum(count for name in _WRITERS if isinstance(count := data.get(name, 0), int))
 
 
-def _of_thread(data: Mapping[str, Any]) -> tuple[Any, ...]:
+def _of_thread(data: Mapping[str, Any], names: RowNames) -> tuple[Any, ...]:
     days = data.get("days", {})
     found = [count for counts in days.values() for name, count in counts.items() if name in _WRITERS]
     return data.get("channel", ""), sum(found)
 
 
-_CELLS: dict[FactKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
+_CELLS: dict[FactKind, Callable[[Mapping[str, Any], RowNames], tuple[Any, ...]]] = {
     FactKind.CONVERSATIONS: _of_conversation,
     FactKind.THREADS: _of_thread,
-    FactKind.CHATS: lambda data: (data.get("how", ""), _messages(data)),
-    FactKind.MIDDLEWARE: lambda data: tuple(sum(data.get(name, {}).values()) for name in ("done", "failed")),
-    FactKind.TENANTS: lambda data: (_messages(data),),
+    FactKind.CHATS: lambda data, _: (data.get("how", ""), _messages(data)),
+    FactKind.MIDDLEWARE: lambda data, _: tuple(sum(data.get(name, {}).values()) for name in ("done", "failed")),
+    FactKind.TENANTS: lambda data, _: (_messages(data),),
+}
+_IDS: dict[FactKind, Callable[[Parts], str]] = {
+    FactKind.CONVERSATIONS: lambda parts: short_id(parts[1]),
+    FactKind.THREADS: lambda parts: text_of(parts[-1]),
+    FactKind.CHATS: lambda parts: text_of(parts[-1]),
+    FactKind.MIDDLEWARE: lambda parts: short_id(parts[0]),
+    FactKind.TENANTS: lambda parts: text_of(parts[-1]),
 }
 
 

@@ -7,15 +7,16 @@ from typing import Any
 
 from console import clock
 from console.errors import ConsoleError, NotFound
+from console.lookups.personal_searches import pseudonym_of
 from console.permissions import Permission, Staff
-from console.personal_searches import pseudonym_of
 from console.refs import unseal
 from console.store.paging import RESTARTED
-from conversations.companies import names_for
-from conversations.contexts import filters_of, list_of, queue_form_of
-from conversations.exporting.rows import ConversationRow, row_of, row_of_entry
-from conversations.forms import bound_lookup
-from conversations.queries import ConversationFilters, ConversationList, first_visible_row, of_recipient, read_list
+from conversations.finding.filters import ConversationFilters
+from conversations.finding.listing import ConversationList, first_visible_row, read_list
+from conversations.finding.queries import of_recipient
+from conversations.lists.contexts import filters_of, list_of, queue_form_of
+from conversations.lists.exporting.rows import ConversationRow, row_of, row_of_entry
+from conversations.lists.forms import bound_lookup
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import read_tab
 
@@ -117,14 +118,15 @@ def _pages_of_list(listed: ConversationList, staff: Staff) -> Iterator[Rows]:
 
 
 def _pages_of_queue(form: QueueForm, staff: Staff) -> Iterator[Rows]:
-    names = names_for(staff)
     place, now = None, clock.now()
     while True:
-        page = read_tab(form.chosen_tab, names, staff.username, form.filters(), place=place, size=QUEUE_PIECE)
+        page = read_tab(form.chosen_tab, staff, form.filters(), place=place, size=QUEUE_PIECE)
         yield tuple(row_of_entry(each, staff, now) for each in page.entries)
         if page.following is None:
             break
         place = page.following
-    if unread := len(page.incomplete) + len(page.left_out):
-        companies = "1 company was" if unread == 1 else f"{unread} companies were"
-        raise StopsShort(f"{companies} not searched to the end. Choose one in the filter.")
+    if not page.indexed:
+        raise StopsShort("The queue has no index to read.")
+    if page.left_out:
+        companies = "1 company was" if page.left_out == 1 else f"{page.left_out} companies were"
+        raise StopsShort(f"{companies} not searched. Choose one in the filter.")

@@ -4,13 +4,13 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from console import clock
-from console.exports import without_isolates
+from console.exports import iso_cell, without_isolates
 from console.permissions import Staff
 from console.redaction import redact
+from conversations.converting import customer_of
+from conversations.finding.filters import family_shown
 from conversations.groups import name_of
-from conversations.queries import family_shown
 from conversations.queue.pages import QueueEntry
-from conversations.reading import customer_of
 from conversations.records import ConversationSummary, HandOffState
 
 
@@ -57,7 +57,7 @@ def row_of(summary: ConversationSummary, now: datetime, *, attention_since: date
         hand_off=hand_off.state.value,
         reason="" if is_with_ai else without_isolates(hand_off.reason),
         holder=without_isolates(hand_off.agent_shown) if hand_off.agent else "",
-        waiting_since=_iso(since),
+        waiting_since=iso_cell(since),
         wait_minutes=None if since is None else max(0, int((now - since).total_seconds() // 60)),
         urgent="yes" if hand_off.urgent and not is_with_ai else "",
         needs_attention="",
@@ -69,8 +69,8 @@ def row_of(summary: ConversationSummary, now: datetime, *, attention_since: date
         company_name=summary.company_name,
         project=redact(summary.project_id),
         project_name=summary.project_name,
-        created=_iso(summary.created_at),
-        updated=_iso(summary.updated_at),
+        created=iso_cell(summary.created_at),
+        updated=iso_cell(summary.updated_at),
         conversation=summary.short_id,
         flaws="; ".join(summary.drift),
     )
@@ -85,7 +85,3 @@ def row_of_entry(entry: QueueEntry, staff: Staff, now: datetime) -> Conversation
         needs_attention=", ".join(each.label for each in entry.causes),
         group=name_of(summary.company_id, hand_off.group) if hand_off.group else "",
     )
-
-
-def _iso(moment: datetime | None) -> str:
-    return clock.to_iso(moment) if moment else ""

@@ -11,9 +11,9 @@ from console.permissions import Permission, Staff
 from console.store.paging import PAGE_SIZE
 from console.trail.actions import Action
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, staff_trail
-from conversations.exporting.reading import ListToExport
-from conversations.exporting.rows import COLUMNS
-from conversations.saved_views.records import describe
+from conversations.lists.exporting.reading import ListToExport
+from conversations.lists.exporting.rows import COLUMNS
+from conversations.lists.saved_views.records import describe
 
 # Filters can leave pages empty, so stop after this multiple of the pages that the limit needs, and after this time.
 PAGES_PER_FULL_ONE = 5

@@ -21,11 +21,11 @@ from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import items_of, plain_item, version_of
 from conversations.companies import check_team_lead
-from conversations.forms import HAND_OFFS, KNOWN, ORDERS, TASKS
-from conversations.queries import FAMILY
+from conversations.converting import CHANNELS, text_of, url_of, words
+from conversations.finding.filters import FAMILY
+from conversations.lists.forms import HAND_OFFS, KNOWN, ORDERS, TASKS
 from conversations.queue.form import TAB_LABELS, WAITS
 from conversations.queue.pages import NO_REASON
-from conversations.reading import CHANNELS, text_of, url_of, words
 from conversations.records import Family
 
 # --- Filters ----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from console.trail.recording import (
     staff_trail,
 )
 from conversations import companies, groups
-from conversations.saved_views.records import (
+from conversations.lists.saved_views.records import (
     CHANGED,
     LONGEST_NAME,
     MOST,

@@ -13,11 +13,11 @@ from console.errors import NotFound
 from console.exports import ExportForm
 from console.permissions import Permission
 from conversations.companies import names_for
-from conversations.exporting.reading import ListToExport, list_to_export
-from conversations.exporting.rows import COLUMNS
-from conversations.exporting.service import export as export_list
-from conversations.reading import export_url, list_link, open_list_context
-from conversations.saved_views.records import describe
+from conversations.converting import export_url, list_link, open_list_context
+from conversations.lists.exporting.reading import ListToExport, list_to_export
+from conversations.lists.exporting.rows import COLUMNS
+from conversations.lists.exporting.service import export as export_list
+from conversations.lists.saved_views.records import describe
 
 
 @requires(Permission.CONVERSATION_EXPORT)

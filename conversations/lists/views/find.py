@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
-from console.lookup_page import answer_lookup
+from console.lookups.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
-from conversations.forms import LOOKUPS, ConversationLookupForm, bound_lookup
-from conversations.reading import export_url, open_list_context, seal_list_context
-from conversations.views.lists import rows_of
+from conversations.converting import export_url, open_list_context, seal_list_context
+from conversations.lists.forms import LOOKUPS, ConversationLookupForm, bound_lookup
+from conversations.lists.views.lists import rows_of
 
 
 @requires(Permission.CONVERSATION_READ)

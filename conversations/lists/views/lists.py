@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.access import StaffRequest, requires
+from console.access import StaffRequest, not_for_prefetch, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
 from console.permissions import Permission, Staff
@@ -19,29 +19,16 @@ from console.store.calls import submit
 from console.templatetags.components import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
-from conversations.forms import (
-    LOOKUPS,
-    CompanyFilter,
-    CompanyListFilter,
-    ConversationFilter,
-    RecipientFilter,
-)
-from conversations.queries import (
-    ConversationFilters,
-    family_shown,
-    first_visible_row,
-    of_company,
-    of_recipient,
-    of_reply,
-    read_list,
-)
+from conversations.converting import CHANNELS, export_url, identifier_for, seal_list_context, state_shown, url_of, words
+from conversations.finding.filters import ConversationFilters, family_shown
+from conversations.finding.listing import first_visible_row, read_list
+from conversations.finding.queries import of_company, of_project, of_project_unsorted, of_recipient, of_reply
+from conversations.lists.forms import LOOKUPS, CompanyFilter, CompanyListFilter, ConversationFilter, RecipientFilter
+from conversations.lists.looking_up import CONVERSATIONS, look_up, record_lookup
+from conversations.lists.saved_views.records import FilteredList
+from conversations.lists.views.saved_views import menu_of
 from conversations.queue.counting import waits_in
-from conversations.reading import CHANNELS, export_url, identifier_for, seal_list_context, url_of, words
-from conversations.records import ConversationSummary, HandOffState, Page
-from conversations.saved_views.records import FilteredList
-from conversations.services import CONVERSATIONS, look_up, record_lookup
-from conversations.views.conversation import not_for_prefetch
-from conversations.views.saved_views import menu_of
+from conversations.records import ConversationSummary, Page
 
 COMPANIES_SHOWN = 100
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
@@ -57,7 +44,7 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
     for summary in summaries:
         name, dot, identifier = summary.who.rpartition(" · ")
         project = summary.project_id
-        state, tone, icon = _state(summary, staff)
+        state, tone, icon = state_shown(summary.hand_off, staff)
         rows.append(
             {
                 "url": reverse("conversation", args=[summary.reference]) + query,
@@ -89,21 +76,6 @@ def _status(summary: ConversationSummary) -> dict[str, str]:
         "status_tone": family.tone if family else "",
         "stored": stored,
     }
-
-
-def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
-    """Return who has the conversation: words, tone and icon."""
-    agent = summary.hand_off.agent
-    whose = "you" if agent == staff.username else summary.hand_off.agent_shown
-    match summary.hand_off.state:
-        case HandOffState.WAITING:
-            return "waiting for a human", "human", "clock"
-        case HandOffState.HELD:
-            return f"with {whose}", "human", "person"
-        case HandOffState.OVERRIDDEN:
-            return f"overridden ({whose})", "bad", "warning"
-        case _:
-            return "AI", "ai", "robot"
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -146,7 +118,7 @@ def _projects(company: Company) -> dict[str, Any]:
     read, waiting = reading.result(), counting.result()
     links = [
         (each, url_of("project", company.company_id, each.project_id), waiting.waiting_in(each.project_id))
-        for each in read.projects
+        for each in sorted(read.projects, key=lambda each: each.name.casefold())
     ]
     return {"links": links, "more": read.more, "waiting": waiting}
 
@@ -154,15 +126,23 @@ def _projects(company: Company) -> dict[str, Any]:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
-    """List conversations of a company or project. GET: status, channel, hand_off, task, order; `page` is a cursor."""
+    """List conversations of a company or project.
+
+    GET: status, channel, hand_off, task, and of a company order; `page` is a cursor.
+    """
     staff = request.staff
     if not staff.scope.covers_company(company_id):
         raise NotFound
-    form = CompanyListFilter(request.GET)
-    filters = form.filters(zone_of(staff))
-    listed = of_company(company_id, filters, staff, project_id, in_time=form.in_time)
+    form: ConversationFilter
+    if project_id:
+        form = ConversationFilter(request.GET)
+        listed = of_project(company_id, project_id, form.filters(zone_of(staff)), staff)
+        everything = of_project_unsorted(company_id, project_id, ConversationFilters(), staff)
+    else:
+        form = CompanyListFilter(request.GET)
+        listed = of_company(company_id, form.filters(zone_of(staff)), staff, in_time=form.in_time)
+        everything = of_company(company_id, ConversationFilters(), staff, in_time=False)
     page = read_list(listed, staff, request.GET.get("page", ""))
-    everything = of_company(company_id, ConversationFilters(), staff, project_id, in_time=False)
     unfiltered = page if page.rows else read_list(everything, staff)
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None

@@ -17,9 +17,8 @@ from console.errors import ConsoleError, NotFound
 from console.permissions import Permission, Staff
 from console.trees import isolated
 from conversations.companies import names_for
-from conversations.queue.form import QueueForm
-from conversations.saved_views import records, service
-from conversations.saved_views.records import (
+from conversations.lists.saved_views import records, service
+from conversations.lists.saved_views.records import (
     NEEDED,
     Audience,
     FilteredList,
@@ -31,6 +30,7 @@ from conversations.saved_views.records import (
     is_narrowed,
     known_filters,
 )
+from conversations.queue.form import QueueForm
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 # Views that are shown as links next to the menu of all.

@@ -10,12 +10,12 @@ from tqdm import tqdm
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
-from conversations.indexer import lease
-from conversations.indexer.handling import WorkOutcome, format_counts
-from conversations.indexer.leased import pause_after, retry_while_unavailable
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker
-from conversations.work import running
+from conversations.work.parts import running
+from conversations.workers import lease
+from conversations.workers.counts import WorkOutcome, format_counts
+from conversations.workers.leased import pause_after, retry_while_unavailable
 
 # The tables that the indexer needs, because it also records what it does.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})

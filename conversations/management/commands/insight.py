@@ -11,12 +11,12 @@ from tqdm import tqdm
 from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
-from conversations.indexer.handling import WorkCounts, WorkOutcome
-from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import rebuild_conversations, roll_all
 from conversations.insight.walking import WALKED, absent_tables, walk_all
-from conversations.work import command_errors, insight_worker, run_all, until_signal, walkers
+from conversations.work.parts import command_errors, insight_worker, run_all, until_signal, walkers
+from conversations.workers.counts import WorkCounts, WorkOutcome
+from conversations.workers.leased import retry_while_unavailable
 
 _NAMES = {
     FactKind.THREADS: "Threads",

@@ -14,16 +14,17 @@ from console.audit.runs import audited_run
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 from console.trail.actions import Action
-from conversations.loading import MAX_LINE_BYTES, LineReport, LoadOutcome, load
+from conversations.lists.loading import MAX_LINE_BYTES, LineReport, LoadOutcome, load
 
 
 class Command(ConsoleCommand):
     """Load conversation items."""
 
     help = (
-        "Load conversation items from a file of JSON lines (one plain JSON object per line, numbers as numbers). "
-        "Every line is checked against the schema; refused lines are listed and the others are loaded. Items that "
-        "already exist are not changed."
+        "Load conversation items from a file of JSON lines (one plain JSON object per line, numbers as numbers, "
+        "or as DynamoDB exports to S3, unpacked). Absent flags (function_call, hand_off_to_human) become false. Every "
+        "line is checked against the schema; refused lines are listed and the others are loaded. Items that already "
+        "exist are not changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -57,8 +58,12 @@ class Command(ConsoleCommand):
             f"{counts[LoadOutcome.LOADED]} loaded, {counts[LoadOutcome.ALREADY_THERE]} already there, "
             f"{len(refused)} refused."
         )
+        for name, lines in Counter(name for report in reports for name in report.filled).items():
+            self.stdout.write(f"{name} was absent in {lines} of them and is now false.")
         if counts[LoadOutcome.LOADED]:
-            self.stdout.write("New companies appear in lists after `manage.py companies discover`.")
+            self.stdout.write(
+                "Now run `manage.py companies discover`, `index_handoffs --sweep` and `insight --rebuild`."
+            )
         if refused:
             raise CommandError(f"{len(refused)} of {len(reports)} lines were refused.")
 

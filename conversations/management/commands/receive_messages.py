@@ -6,8 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from console.startup import ConsoleCommand
 from conversations.handoff.stored import has_inbound_source
-from conversations.indexer.handling import WorkOutcome
-from conversations.work import counts_of, describe_counts, inbound_parts, run_all, running
+from conversations.work.parts import counts_of, describe_counts, inbound_parts, run_all, running
+from conversations.workers.counts import WorkOutcome
 
 
 class Command(ConsoleCommand):

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from console import clock
 from console.startup import ConsoleCommand
 from console.telemetry.starting import working
+from conversations.converting import short_id
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
-from conversations.reading import short_id
-from conversations.work import command_errors, note_reconciled
+from conversations.work.parts import command_errors, note_reconciled
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 

@@ -1,7 +1,7 @@
 """`manage.py ring_timers`: look at conversations again when time alone may have changed what they need."""
 
-from conversations.attention.looking import Timers
-from conversations.work import PartCommand
+from conversations.timers.looking import Timers
+from conversations.work.parts import PartCommand
 
 
 class Command(PartCommand):

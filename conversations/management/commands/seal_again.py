@@ -1,5 +1,6 @@
 """`manage.py seal_again`: seal stored secrets with the current SECRET_KEY, so that an earlier one can be removed."""
 
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from console import key_record
 from console.errors import BadReference, Conflict, ConsoleError, NotFound
 from console.staff import second_factor
 from console.staff.second_factor import SecretUnreadable
@@ -28,15 +30,26 @@ class Command(ConsoleCommand):
         "exits with 0, nothing stored needs a key of SECRET_KEY_FALLBACKS any more."
     )
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare `--accept-key`, for a key that was replaced without a fallback."""
+        parser.add_argument(
+            "--accept-key",
+            action="store_true",
+            help="take the current SECRET_KEY for this installation's, although its earlier one is lost",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Print a line for each kind. Raises `CommandError` if a secret could not be sealed again."""
+        if options["accept_key"]:
+            _accept_key()
         kinds = {"Second factors": _second_factors(), "Webhook secrets": _webhooks(), "Key of Insight": _insight()}
+        kinds["Record of the key"] = _record()
         left = 0
         for kind, seals in kinds.items():
             try:
                 counts = Counter(_outcome(seal) for seal in seals)
             except NotFound:
-                # Insight has no key yet.
+                # Insight has no key yet, or the installation no record of its own.
                 counts = Counter()
             except ConsoleError as error:
                 raise CommandError(f"{kind}: {error} Run it again.") from error
@@ -58,6 +71,13 @@ def _outcome(seal: Seal) -> str:
         return CHANGED
 
 
+def _accept_key() -> None:
+    try:
+        key_record.accept_key()
+    except ConsoleError as error:
+        raise CommandError(str(error)) from error
+
+
 def _second_factors() -> Iterator[Seal]:
     for account in list_accounts():
         if second_factor.is_on(account):
@@ -73,3 +93,7 @@ def _webhooks() -> Iterator[Seal]:
 
 def _insight() -> Iterator[Seal]:
     yield identity.seal_again
+
+
+def _record() -> Iterator[Seal]:
+    yield key_record.seal_again

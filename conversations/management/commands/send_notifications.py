@@ -1,7 +1,7 @@
 """`manage.py send_notifications`: send notifications to companies' webhooks, topics and email addresses."""
 
 from conversations.notifications.notifier import Notifier
-from conversations.work import PartCommand
+from conversations.work.parts import PartCommand
 
 
 class Command(PartCommand):

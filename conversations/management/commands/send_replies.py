@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from conversations.receiving.rows import is_configured
+from conversations.outbox.rows import is_configured
 from conversations.sending.worker import Sender
-from conversations.work import PartCommand
+from conversations.work.parts import PartCommand
 
 
 class Command(PartCommand):

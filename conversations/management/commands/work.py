@@ -3,9 +3,10 @@
 import logging
 from typing import Any
 
+from console.key_record import note_key
 from console.startup import ConsoleCommand
-from conversations.receiving.rows import is_configured
-from conversations.work import all_parts, not_configured, run_all, running
+from conversations.outbox.rows import is_configured
+from conversations.work.parts import all_parts, not_configured, run_all, running
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class Command(ConsoleCommand):
             # Log lines, unlike output, have a time and the name of the part.
             parts = all_parts(wait=ended.wait, say=logger.info)
             logger.info(parts_line(list(parts)))
+            note_key()
             run_all({name: part.run for name, part in parts.items()}, ended)
         logger.info("Ended.")
 

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
@@ -21,26 +22,48 @@ from console.context import read_only_reason
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.colleagues import away_now
 from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id
-from conversations import presence
+from conversations.attention.levels import note_levels
 from conversations.companies import names_for
+from conversations.converting import export_url, seal_list_context
+from conversations.finding.listing import say_searched
+from conversations.handoff.partitions import QueueState
 from conversations.insight.budgets import reached_budgets
 from conversations.notices import notices_for
-from conversations.presence import unread_of
-from conversations.queries import say_searched
-from conversations.queue import counting
+from conversations.queue import counting, presence
 from conversations.queue.form import TAB_LABELS, QueueForm
-from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
-from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
-from conversations.reading import export_url, seal_list_context
-from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, waits_of, words_of
-from conversations.views.saved_views import queue_menu
+from conversations.queue.pages import (
+    APPROVE,
+    ATTENTION,
+    COLLEAGUES,
+    MINE,
+    TABS,
+    WAITING,
+    Count,
+    QueueFilters,
+    QueuePage,
+    count_tab,
+)
+from conversations.queue.presence import unread_of
+from conversations.queue.reading import QueuePulse, read_pulse, read_tab
+from conversations.queue.views.queue_rows import (
+    bulk_actions_of,
+    changes_at,
+    longest_of,
+    rows_of,
+    tag_of,
+    waits_of,
+    words_of,
+)
+from conversations.queue_index.readiness import INDEX, indexer_health, is_indexed
+from conversations.receiving import not_placed
+from conversations.receiving.to_place import MessageToPlace, messages_in
+from conversations.workers.beats import IndexerHealth
 
-# How often an open page polls. Without the index, each poll searches every company.
-POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
+# How often an open page polls.
+POLL_SECONDS = 8
 
 
 @requires(Permission.HAND_OFF)
@@ -48,44 +71,97 @@ POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 def queue(request: StaffRequest) -> HttpResponseBase:
     """Show the queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
 
-    For htmx and polls, only the list. A poll whose ETag matches gets 304.
+    For htmx and polls, only the list. A poll with the current ETag gets 304: without news, after one read.
     """
     staff = request.staff
-    names = names_for(staff)
+    pulse = read_pulse(staff)
+    polls = POLL_HEADER in request.headers
+    known = PollTag.parse(request.headers.get("If-None-Match", "")) if polls else None
+    scope = staff.scope.everything or sorted(staff.scope.company_ids)
+    reader = _digest(staff.username, staff.role, scope, request.GET.urlencode())
+    if known is not None and known.is_current(pulse, reader, clock.now()):
+        return HttpResponseNotModified(headers={"ETag": str(known)})
+    names = names_for(staff, pulse.companies_revision)
     form = QueueForm(request.GET)
     filters = form.filters()
     binding = ("queue", form.chosen_tab, repr(filters), staff.username)
     place = Keyset.unsealed(request.GET.get("page", ""), *binding)
-    polls = POLL_HEADER in request.headers
-    page = read_tab(form.chosen_tab, names, staff.username, filters, place=place)
+    page = read_tab(form.chosen_tab, staff, filters, place=place, health=pulse.health)
+    note_levels((each.summary.company_id, each.summary.project_id) for each in page.entries)
+    to_place = _to_place(page, filters, staff) if form.chosen_tab == ATTENTION and place is None else ()
     shown: dict[str, Any] = {
         "is_first": place is None,
-        "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
+        "to_place": to_place,
+        "is_away": pulse.is_away,
+        "numbers": _numbers(page, form, staff, first=place is None, more=len(to_place)),
         "words": words_of(page),
         "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
         "notice": page_notice(page, names),
-        "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
+        "indexer": indexer_notice(pulse.health, indexed=page.indexed, now=clock.now()) if names else None,
         "not_placed": counting.not_placed_for(staff) if form.chosen_tab == ATTENTION else None,
+        "full": counting.full_for(staff) if form.chosen_tab == ATTENTION else [],
     }
     shown["waits"] = waits_of(page)
-    tag = quote_etag(_tag(page, shown))
-    if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
-        return unchanged
+    # These do not move the revision: what a person has seen, what was not placed, and what is full.
+    is_told = not (shown["unread"] or shown["full"] or (form.chosen_tab == ATTENTION and not_placed.may_resolve(staff)))
+    until = changes_at(page, clock.now())
+    tag = PollTag(pulse.revision if is_told else "", until, reader, _digest_of(page, shown))
+    if known is not None and known.shows_the_same(tag):
+        return HttpResponseNotModified(headers={"ETag": str(tag)})
     form.offer(page.entries, names)
     following = page.following
     context = _context(request, page, form, shown) | {
-        "tag": tag,
+        "tag": str(tag),
         "next_url": form.url_of(form.chosen_tab, page=following.sealed(*binding)) if following else "",
     }
     as_list = polls or request.htmx  # type: ignore[attr-defined]
     if not as_list:
-        context["saved_views"] = queue_menu(form, names, staff)
+        context["names"] = names
         # Outside the part that polls replace, so a poll does not read the budgets.
         context["budgets"] = reached_budgets(names, staff) if form.chosen_tab == ATTENTION else []
     response = render(request, "conversations/_queue.html" if as_list else "conversations/queue.html", context)
     if place is None:
-        response.headers["ETag"] = tag
+        response.headers["ETag"] = str(tag)
     return response
+
+
+@dataclass(frozen=True, slots=True)
+class PollTag:
+    """The ETag of a page of the queue. `content` digests what it shows, `reader` who sees it, and with which filters.
+
+    While the queue's revision is the same, and until the instant `until` (seconds of the epoch), the page is the same
+    too. A page without a `revision` shows something that does not move it.
+    """
+
+    revision: str
+    until: int
+    reader: str
+    content: str
+
+    def __str__(self) -> str:
+        return f'"{self.revision}.{self.until}.{self.reader}.{self.content}"'
+
+    @classmethod
+    def parse(cls, text: str) -> "PollTag | None":
+        """Return the tag in a header; None for anything else."""
+        found = _TAG.fullmatch(text.removeprefix("W/"))
+        return cls(found[1], int(found[2]), found[3], found[4]) if found else None
+
+    def is_current(self, pulse: QueuePulse, reader: str, now: datetime) -> bool:
+        """Return whether nothing can have changed since a reader got the page."""
+        is_same = pulse.tells_changes and self.revision == pulse.revision and self.reader == reader
+        return is_same and now.timestamp() < self.until
+
+    def shows_the_same(self, other: "PollTag") -> bool:
+        """Return whether two pages show the same to the same reader."""
+        return (self.reader, self.content) == (other.reader, other.content)
+
+
+_TAG = re.compile(r'"(\d{0,20})\.(\d{1,12})\.(\w{32})\.(\w{32})"')
+
+
+def _digest(*shown: object) -> str:
+    return hashlib.sha256(json.dumps(shown).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | None = None) -> list[dict[str, Any]]:
@@ -100,19 +176,20 @@ def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | Non
     ]
 
 
-def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
-    """Return the ETag of what the page shows."""
+def _digest_of(page: QueuePage, shown: dict[str, Any]) -> str:
+    """Return the digest of what the page shows."""
     tones = [(wait["tone"], wait["answered"]) for wait in shown["waits"] if wait]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
-    said = [str(shown[each]) for each in ("notice", "indexer", "not_placed")]
-    words = sorted((reference, each.unanswered, each.text) for reference, each in shown["words"].items())
+    said = [str(shown[each]) for each in ("notice", "indexer", "not_placed", "is_away")]
+    said += [each.reference for each in shown["full"]] + [each.text for each in shown["to_place"]]
+    words = sorted((reference, str(each)) for reference, each in shown["words"].items())
     return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), words, said)
 
 
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
     staff, tab, numbers = request.staff, form.chosen_tab, shown["numbers"]
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    longest = longest_of(shown["waits"]) if tab == WAITING and shown["is_first"] else None
+    longest = longest_of(page, shown["waits"]) if tab == WAITING and shown["is_first"] else None
     rows = rows_of(page, tab, list_context, staff, shown)
     return shown | {
         "tab": tab,
@@ -124,15 +201,16 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "heading": heading(
             tab,
             numbers.get(tab, Count() if tab == WAITING else None),
-            partial=bool(shown["notice"] or page.incomplete),
+            partial=bool(shown["notice"] or shown["indexer"]),
+            filtered=bool(form.values()),
         ),
         "waiting": numbers.get(WAITING, Count()),
         "form": form,
         "page": page,
         "first_url": form.url_of(tab),
-        "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
+        "poll_seconds": POLL_SECONDS,
         "longest": longest,
-        "is_away": staff.username in away_now(),
+        "is_away": shown["is_away"],
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
 
@@ -145,14 +223,13 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
     GET `reading`: the conversation that the page shows (`presence.token_for`); `writing`: the person is typing a reply.
     """
     username, token = request.staff.username, request.GET.get("reading", "")
-    companies = names_for(request.staff)
-    count, awaited = counting.waiting(companies), counting.awaited(companies, username)
+    count, awaited = counting.waiting(request.staff), counting.awaited(request.staff)
     notices = [{"id": each.id, "words": each.words, "url": each.url} for each in notices_for(username)]
     here = presence.report_presence(token, request.staff, writes="writing" in request.GET) if token else []
     said = {
         "waiting": str(count) if count.number or count.more else "",
         "mine": awaited,
-        "told": notices,
+        "notices": notices,
         "here": presence.describe_presence(here),
     }
     tag = quote_etag(hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()[:32])
@@ -168,36 +245,44 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
     """Show how long people currently wait in each company and project in scope."""
     names = names_for(request.staff)
     form = QueueForm(request.GET)
-    found = counting.waits_of(names)
+    found, left_out = counting.longest_waits(request.staff)
     context = {
         "companies": [
-            (names[waits.company_id], form.url_of(WAITING, company=waits.company_id), waits) for waits in found
+            (names.get(each.company_id, each.company_id), form.url_of(WAITING, company=each.company_id), each)
+            for each in found
         ],
-        "left_out": max(0, len(names) - len(found)),
-        "indexer": indexer_notice(indexed=is_indexed(), now=clock.now()) if names else None,
+        "are_known": bool(names),
+        "left_out": left_out,
+        "indexer": indexer_notice(indexer_health(), indexed=is_indexed(), now=clock.now()) if names else None,
     }
     return render(request, "conversations/waiting_times.html", context)
 
 
-def _numbers(
-    page: QueuePage, form: QueueForm, company_ids: list[str], staff: Staff, *, first: bool, polls: bool
-) -> dict[str, Count]:
-    """Count what each tab lists. A page that contains all of its tab needs no read.
+def _to_place(page: QueuePage, filters: QueueFilters, staff: Staff) -> tuple[MessageToPlace, ...]:
+    """Return the messages that may belong to conversations of the companies shown, if no other filter is set.
 
-    With filters, only the rows read are counted. Held conversations and first messages to approve are counted on polls;
-    otherwise only cached counts are used.
+    A Query for each company that has any. Raises the store's errors.
     """
-    tab, filtered = form.chosen_tab, bool(form.values())
-    held_back = counting.to_approve(company_ids, read=polls) if settings.HANDOFF_QUEUE_URL else None
-    numbers = {} if held_back is None else {APPROVE: held_back}
-    if page.totals is not None:
-        return page.totals | numbers
-    if not filtered:
-        numbers |= counting.held(company_ids, staff.username, read=polls)
-        if tab != WAITING or not (first and page.is_whole):
-            numbers[WAITING] = counting.waiting(company_ids)
-    if first and (page.is_whole or filtered):
-        numbers[tab] = Count(len(page.entries), more=not page.is_whole)
+    if filters.narrows_rows or filters.waited:
+        return ()
+    found = [each for each in page.partitions if each.state == QueueState.PLACE]
+    wanted = [each for each in found if each.company_id == (filters.company or each.company_id)]
+    return messages_in((each.company_id for each in sorted(wanted, key=lambda each: each.since)), staff)
+
+
+def _numbers(page: QueuePage, form: QueueForm, staff: Staff, *, first: bool, more: int) -> dict[str, Count]:
+    """Count what each tab lists. With filters other than the company, only the rows that were read are counted.
+
+    `more` are messages that the chosen tab lists beside its rows.
+    """
+    values, tab = form.values(), form.chosen_tab
+    counted = [APPROVE] if settings.HANDOFF_QUEUE_URL else []
+    if not values.keys() - {"company"}:
+        counted += TABS
+    found = [each for each in page.partitions if each.company_id == values.get("company", each.company_id)]
+    numbers = {each: count_tab(each, found, staff.username) for each in counted} if page.indexed else {}
+    if first and (page.is_whole or values.keys() - {"company"}):
+        numbers[tab] = Count(len(page.entries) + more, more=not page.is_whole)
     return numbers
 
 
@@ -212,20 +297,15 @@ class PageNotice:
 def page_notice(page: QueuePage, names: Mapping[str, str]) -> PageNotice | None:
     """Return a notice of what was not searched, or None. `names`: companies in scope by id."""
     parts = []
-    if not names:
+    if not names and not page.entries:
         parts.append(
             "No companies are known yet. The indexer adds them, or an administrator runs manage.py companies discover."
-        )
-    if page.incomplete:
-        listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
-        parts.append(
-            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so some "
-            "people waiting there may not be listed."
         )
     if page.thin:
         parts.append(say_searched(f"{page.looked_at} who have waited longest", len(page.entries)))
     if page.left_out:
-        parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
+        more = "1 more company was" if page.left_out == 1 else f"{page.left_out} more companies were"
+        parts.append(f"{more} not searched. Choose one in the filter.")
     return PageNotice(" ".join(parts)) if parts else None
 
 
@@ -238,7 +318,7 @@ _HEADINGS = {
         "Colleagues hold 1 conversation",
         "Colleagues hold {} conversations",
     ),
-    ATTENTION: ("No conversation needs attention", "1 conversation needs attention", "{} conversations need attention"),
+    ATTENTION: ("No conversation needs attention", "1 thing needs attention", "{} things need attention"),
 }
 _UNCOUNTED = {
     WAITING: "Who is waiting",
@@ -248,23 +328,26 @@ _UNCOUNTED = {
 }
 
 
-def heading(tab: str, count: Count | None, *, partial: bool) -> str:
+def heading(tab: str, count: Count | None, *, partial: bool, filtered: bool = False) -> str:
     """Say how many conversations a tab lists. `partial`: not everything was searched, so never "nobody is waiting"."""
     if count is None:
         return _UNCOUNTED[tab]
     none, one, several = _HEADINGS[tab]
     if count.number == 0 and not count.more:
+        if filtered and not partial:
+            return "No conversations match"
         return ("Nobody found waiting" if tab == WAITING else "Nothing found") if partial else none
     return one if count.number == 1 and not count.more else several.format(count)
 
 
-def indexer_notice(*, indexed: bool, now: datetime) -> PageNotice | None:
+def indexer_notice(health: IndexerHealth, *, indexed: bool, now: datetime) -> PageNotice | None:
     """Return a notice of what is wrong with the index behind the page; None if nothing is."""
-    if not indexed:
-        if not index_ready("CONVERSATIONS", INDEX):
-            return PageNotice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")
-        return PageNotice("The queue's index is not filled yet, so the console searches conversations one by one.", "")
-    health = indexer_health()
-    if health.is_stale:
+    if not index_ready("CONVERSATIONS", INDEX):
+        return PageNotice(
+            f"The queue needs the index {INDEX}, which is missing or incomplete in this environment.", "bad"
+        )
+    if health.is_stale or not health.ran:
         return PageNotice(health.describe(now), "bad")
-    return PageNotice(health.describe(now)) if health.is_behind else None
+    if not indexed:
+        return PageNotice("The queue is being prepared. This takes about a minute.")
+    return None if health.backfilled and not health.is_behind else PageNotice(health.describe(now))

@@ -11,29 +11,38 @@ from django.urls import reverse
 
 from console import clock
 from console.permissions import Staff
-from conversations.attention.causes import Cause, answer_in, cause_since, expires_at
+from conversations.attention.causes import EXPIRES_WITHIN, Cause, answer_in, cause_since, expires_at, instant_in
 from conversations.attention.levels import levels_of
+from conversations.attention.panel import attention_buttons, is_forgotten, primary_button
+from conversations.converting import CHANNELS, customer_of
 from conversations.groups import name_of
-from conversations.panel import attention_buttons, is_forgotten, primary_button
-from conversations.queue.pages import QueueEntry, QueuePage
+from conversations.handoff.partitions import QueueState
+from conversations.handoff.stored import ANSWERED_AT
+from conversations.outbox.latest import LastWords, last_words
+from conversations.queue.pages import URGENT, QueueEntry, QueuePage
 from conversations.queue.selection import BulkAction, bulk_actions, row_token
-from conversations.reading import CHANNELS, customer_of
-from conversations.receiving.rows import LastWords, last_words
 from conversations.records import Family, HandOff, HandOffState, family_of
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
+# How long an open page is taken to be as it was if the queue's revision has not moved.
+FRESH_FOR = timedelta(minutes=5)
 # Hex digits of a row's tag that are enough to notice a change.
 _VERSION = 10
 
 
 def words_of(page: QueuePage) -> dict[str, LastWords]:
-    """Return what customers wrote last, by reference, if it belongs to the request that the row shows."""
-    found = last_words(entry.key for entry in page.entries)
-    return {
-        entry.summary.reference: words
-        for entry in page.entries
-        if (words := found.get(entry.key)) is not None and _belongs(words, entry.hand_off)
-    }
+    """Return what customers wrote last, by reference, if it belongs to the request that the row shows.
+
+    Of others, only that the customer wants no more messages.
+    """
+    found, shown = last_words(entry.key for entry in page.entries), dict[str, LastWords]()
+    for entry in page.entries:
+        words = found.get(entry.key)
+        if words is not None and not _belongs(words, entry.hand_off):
+            words = LastWords("", 0, None, is_opted_out=True) if words.is_opted_out else None
+        if words is not None:
+            shown[entry.summary.reference] = words
+    return shown
 
 
 def _belongs(words: LastWords, hand_off: HandOff) -> bool:
@@ -62,7 +71,7 @@ def rows_of(
                 "summary": summary,
                 "url": reverse("conversation", args=[summary.reference]) + query,
                 "action_url": reverse("conversation-hand-off", args=[summary.reference]),
-                "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
+                "version": tag_of([entry], is_unread, words)[:_VERSION],
                 "wait": wait,
                 "title": title_of(entry),
                 "who": customer_of(entry.item, staff),
@@ -103,6 +112,8 @@ def _tags(entry: QueueEntry, words: LastWords | None, *, is_unread: bool) -> lis
             tags.append(_tag(each.label, word="until" if until else "since", at=until or cause_since(each, raw)))
     if family_of(entry.summary.status) is Family.FAILED and Cause.FAILED not in entry.causes:
         tags.append(_tag("the platform failed"))
+    if words is not None and words.is_opted_out:
+        tags.append(_tag("opted out", "bad", "close"))
     unanswered = words.label if words is not None and words.unanswered else ""
     if unanswered or is_unread:
         tags.append(_tag(unanswered or "new message", "human", "conversations"))
@@ -122,10 +133,31 @@ def since_of(entry: QueueEntry) -> datetime | None:
     return entry.hand_off.requested_at
 
 
-def longest_of(waits: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Return the longest unanswered wait. It may not be the first row: urgent ones come first."""
+def longest_of(page: QueuePage, waits: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return the longest unanswered wait. It may not be the first row, nor on the page: urgent ones come first."""
     unanswered = [wait for wait in waits if wait and not wait["answered"]]
+    if page.entries and page.entries[-1].rank == URGENT and page.following is not None:
+        times = (clock.parse_instant(each.first) for each in page.partitions if each.state == QueueState.WAITING)
+        unanswered += [_counted(at, clock.now()) for at in times if at is not None]
     return min(unanswered, key=lambda wait: wait["since"], default=None)
+
+
+def changes_at(page: QueuePage, now: datetime) -> int:
+    """Return when time alone changes what the page shows, in seconds of the epoch; `FRESH_FOR` from now at the latest.
+
+    Names, service levels and groups may change at any time, without moving the queue's revision.
+    """
+    times = [now + FRESH_FOR]
+    for entry in page.entries:
+        answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
+        since, due_at = entry.hand_off.requested_at if answer.is_first else answer.since, answer.due_at
+        if since is not None:
+            times += [since + MIDDLE_WAIT, since + LONG_WAIT]
+        if since is not None and due_at is not None:
+            times += [due_at - (due_at - since) / 4, due_at]
+        if (expires := expires_at(entry.item.raw)) is not None:
+            times += [expires - EXPIRES_WITHIN, expires]
+    return min(clock.to_epoch(at) for at in times if at > now)
 
 
 def waits_of(page: QueuePage) -> list[dict[str, Any] | None]:
@@ -147,8 +179,8 @@ def _wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
     answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
     since = hand_off.requested_at if answer.is_first else answer.since
     if since is None:
-        asked = hand_off.requested_at
-        return None if answer.is_first or asked is None else _counted(asked, now) | {"answered": True}
+        answered = instant_in(entry.item.raw, ANSWERED_AT)
+        return None if answer.is_first or answered is None else _counted(answered, now) | {"answered": True}
     waited = max(timedelta(0), now - since)
     wait = _counted(since, now, tone=_tone(waited)) | {"at_least": hand_off.wait_at_least and answer.is_first}
     if answer.due_at is None:

@@ -1,4 +1,4 @@
-"""`/queue/selected/`: bulk actions on selected rows of the queue. `/queue/selected/give/`: give them to a colleague."""
+"""`/queue/selected/`: bulk actions on selected rows of the queue. `/queue/selected/give/`: transfer them."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -14,9 +14,12 @@ from console.access import StaffRequest, requires
 from console.answers import post_only_form
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
+from conversations.converting import conversation_url, identifier_for, known_list_context, list_link, open_list_context
+from conversations.finding.queries import load_row
 from conversations.handoff import HandOffAction, Intent
 from conversations.handoff.outcomes import describe_routing_left
 from conversations.handoff.receivers import offered
+from conversations.queue.give_form import GiveForm
 from conversations.queue.selection import (
     BulkAction,
     SelectionReport,
@@ -26,29 +29,28 @@ from conversations.queue.selection import (
     perform_each,
     selected_in,
 )
-from conversations.reading import identifier_for, known_list_context, list_link, open_list_context
-from conversations.views.giving import GiveForm
 
 # Messages for one and for several conversations.
 _DONE = {
     BulkAction.TAKE: ("You took 1 conversation.", "You took {} conversations."),
     BulkAction.RELEASE: (
-        "Released 1 conversation. It waits for a human again, and the waiting time continues.",
-        "Released {} conversations. They wait for a human again, and the waiting times continue.",
+        "Returned 1 conversation to the queue. The waiting time continues.",
+        "Returned {} conversations to the queue. The waiting times continue.",
     ),
+    BulkAction.HAND_BACK: ("Returned 1 conversation to the AI.", "Returned {} conversations to the AI."),
     BulkAction.LEAVE: (
-        "Left 1 conversation with the AI. It comes back if something changes.",
-        "Left {} conversations with the AI. They come back if something changes.",
+        "Dismissed 1 conversation. It comes back if something changes.",
+        "Dismissed {} conversations. They come back if something changes.",
     ),
 }
 _GIVEN = {
     HandOffAction.ASSIGN: (
-        "Assigned 1 conversation. Your colleague can see it now.",
-        "Assigned {} conversations. Your colleague can see it now.",
+        "Transferred 1 conversation. Your colleague can see it now.",
+        "Transferred {} conversations. Your colleague can see them now.",
     ),
     HandOffAction.HAND_OVER: (
-        "Handed over 1 conversation. It waits for the group, and the waiting time continues.",
-        "Handed over {} conversations. They wait for the group, and the waiting times continue.",
+        "Transferred 1 conversation. It waits for the group, and the waiting time continues.",
+        "Transferred {} conversations. They wait for the group, and the waiting times continue.",
     ),
 }
 # The message names the conversations only up to this number.
@@ -76,7 +78,7 @@ def _on_selection(view: Selected) -> Callable[[StaffRequest], HttpResponse]:
 @post_only_form("queue")
 @_on_selection
 def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
-    """Take, release or leave the selected rows, depending on the button pressed. A form sent twice acts once."""
+    """Take, return or dismiss the selected rows, depending on the button pressed. A form sent twice acts once."""
     wanted = request.POST.get("do", "")
     if wanted not in {each.value for each in _DONE}:
         messages.warning(request, "Choose what to do with the selected conversations.")
@@ -88,10 +90,26 @@ def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
 
 
 @requires(Permission.HAND_OFF)
+@post_only_form("conversation", "ref")
+def take_others(request: StaffRequest, ref: str) -> HttpResponse:
+    """Take the customer's other conversations that the page of a conversation offers. A form sent twice acts once."""
+    load_row(ref, request.staff)
+    here = conversation_url(ref, request.POST.get("in", ""), others=True)
+    try:
+        intents = selected_in(request.POST.getlist("selected"), request.staff)
+    except Invalid as refused:
+        messages.warning(request, str(refused))
+        return redirect(here)
+    report = perform_each([for_bulk(each, BulkAction.TAKE) for each in intents], request.staff)
+    _add_messages(request, report, _DONE[BulkAction.TAKE])
+    return redirect(here)
+
+
+@requires(Permission.HAND_OFF)
 @post_only_form("queue")
 @_on_selection
 def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
-    """Ask who gets the selected rows and why; then assign them, or hand them over to a group."""
+    """Ask who gets the selected rows and why; then transfer them."""
     staff, back = request.staff, _list_of(request)
     rows = conversations_of(intents, staff)
     if not rows:
@@ -117,7 +135,7 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
         "has_colleagues": bool(colleagues or groups),
         "companies": len(company_ids),
         "back": back,
-        "crumbs": [{"label": "Queue", "url": back}, {"label": "Give to a colleague", "url": ""}],
+        "crumbs": [{"label": "Queue", "url": back}, {"label": "Transfer", "url": ""}],
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "conversations/give_selected.html", context, status=status)
@@ -140,6 +158,16 @@ def _add_messages(request: StaffRequest, report: SelectionReport, done: tuple[st
 
 
 def _not_done(report: SelectionReport, staff: Staff) -> Iterable[str]:
+    if report.unanswered:
+        have = "1 conversation has" if report.unanswered == 1 else f"{report.unanswered} conversations have"
+        yield f"{have} messages that nobody has answered. Open each of them to decide who answers, then return it."
+    if report.unasked:
+        were, who = (
+            ("1 conversation was", "the customer")
+            if report.unasked == 1
+            else (f"{report.unasked} conversations were", "their customers")
+        )
+        yield f"{were} not returned: the provider has not said in time what {who} wrote last. Try again in a minute."
     if report.refused:
         yield f"{len(report.refused)} not done.{_why(report.refused, staff)}"
     if report.unknown:

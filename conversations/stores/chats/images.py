@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.errors import NotFound
-from console.redaction import excerpt, redact
+from console.redaction import beginning_of, excerpt, redact
 from console.refs import is_digest_of
 from console.trees import Fact, clean, instant_fact, text_of
-from conversations.facts import unknown_names, unknown_tree
+from conversations.messages.facts import unknown_names, unknown_tree
 from conversations.records import Picture
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
@@ -69,7 +69,7 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
             Fact("Image", short(image.ImageId), mono=True),
             Fact("Host", host_of(uri)),
         ),
-        picture=picture_of(image, parameters.show) if raw else None,
+        picture=picture_of(image, parameters.show, prompt_of(image, raw=True)) if raw else None,
         flaws=flaws,
         unknown=unknown_tree(image),
         links=(*of_user, *of_prompt),
@@ -82,9 +82,15 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
 
 def prompt_of(image: Image, *, raw: bool) -> str:
     """Return the whole prompt; "" if none is stored."""
+    return first_of_prompt(image, None, raw=raw)[0]
+
+
+def first_of_prompt(image: Image, most: int | None, *, raw: bool) -> tuple[str, int]:
+    """Return the prompt, or the beginning of one with more than `most` characters, and how many are left out."""
     value = image.plain("Prompt")
     text = clean(text_of(value)) if value not in (None, "") else ""
-    return text if raw else redact(text)
+    shown = beginning_of(text, len(text) if most is None else most, clean if raw else redact)
+    return shown, len(text) - len(shown) if most is not None and len(text) > most else 0
 
 
 def prompt_in_list(image: Image) -> str:
@@ -92,16 +98,16 @@ def prompt_in_list(image: Image) -> str:
     return excerpt(prompt_of(image, raw=True), PROMPT_IN_LIST)
 
 
-def picture_of(image: Image, show: str) -> Picture | None:
+def picture_of(image: Image, show: str, prompt: str) -> Picture | None:
     """Return the picture for people who may see everything; None if its address may not be loaded.
 
-    `show` is the digest of the picture that was requested.
+    `show` is the digest of the picture that was requested, `prompt` what is shown of its prompt.
     """
     host = host_of(uri := image.plain("ImageURI"))
     if not host:
         return None
     reference, shown = reference_of(image.ImageId), is_digest_of(show, image.ImageId)
-    return Picture(reference, uri, host, prompt_of(image, raw=True), shown=shown)
+    return Picture(reference, uri, host, prompt, shown=shown)
 
 
 def host_of(uri: object) -> str:

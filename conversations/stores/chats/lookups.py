@@ -13,7 +13,7 @@ from console.forms import KeyField
 from console.permissions import Staff
 from console.store.calls import parallel
 from console.store.models import SORT_KEY_BYTES
-from conversations.lookups import spellings
+from conversations.finding.lookups import spellings
 from conversations.stores.adapter import StoreLookup
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of

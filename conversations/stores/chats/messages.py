@@ -17,14 +17,14 @@ from console.store.calls import run_alongside
 from console.store.models import ForeignModel
 from console.store.streams import BEGINNING, END, Candidate, Chunk, Stream, next_of
 from console.trees import Node, well_formed
-from conversations.content import blocks_of
+from conversations.messages.content import SHOWN, first_blocks_of
 from conversations.records import Block, Extra, Message
-from conversations.stores.chats.images import picture_of, prompt_of
+from conversations.stores.chats.images import first_of_prompt, picture_of
 from conversations.stores.chats.keys import anchor_of, position_at, position_of
 from conversations.stores.chats.models import ChatEvent, ChatText, Image
 from conversations.stores.chats.queries import WINDOW, M, Part, Spot, is_session_expired, read_near
 from conversations.stores.chats.reading import flaws_of
-from conversations.stores.items import shown_tree, speaker_of
+from conversations.stores.items import first_tree, speaker_of
 from conversations.stores.reading import Attempted, capture_errors
 
 EXPIRED = "The text has expired. Texts are kept only while their session runs."
@@ -132,6 +132,7 @@ def image_id_of(event: ForeignModel | None) -> str:
 class MessageContext:
     """What the messages of a page have in common. `show` is the reference of the requested picture.
 
+    `at` is the anchor of the message that is shown in full.
     `is_expired`: the session is; `images` by their ids, None if they could not be read.
     """
 
@@ -140,6 +141,7 @@ class MessageContext:
     images: dict[str, Image] | None
     show: str
     raw: bool
+    at: str = ""
 
 
 def messages_of(window: ChatWindow, context: MessageContext) -> tuple[Message, ...]:
@@ -160,30 +162,34 @@ def _message(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> M
         owner = event.plain("UserId")
         if owner != context.user_id and isinstance(owner, str) and context.user_id:
             flaws += ("its UserId is another user's",)
-    blocks, of_text = _said(text, raw=context.raw)
+    anchor = anchor_of(entry.position)
+    most = None if anchor == context.at else SHOWN
+    blocks, of_text, left_out = _said(text, most, raw=context.raw)
     if text is not None:
         flaws += flaws_of(text)
-    pictures, of_image = _pictures(event, context)
+    pictures, of_image, of_prompt = _pictures(event, most, context)
+    more, of_more = _more(entry, most, raw=context.raw)
     return Message(
         number=0,
-        anchor=anchor_of(entry.position),
+        anchor=anchor,
         speaker=speaker,
         speaker_name=name,
         at=clock.parse_instant(entry.position),
         blocks=(*blocks, *pictures),
+        left_out=left_out + of_prompt + of_more,
         drift=tuple(dict.fromkeys((*flaws, *of_text, *of_image))),
-        extra=Extra(note=_note(entry, window, context), more=_more(entry, raw=context.raw)),
+        extra=Extra(note=_note(entry, window, context), more=more),
     )
 
 
 # --- The text -------------------------------------------------------------------------------------------------------
 
 
-def _said(text: ChatText | None, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+def _said(text: ChatText | None, most: int | None, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...], int]:
     if text is None:
-        return (), ()
+        return (), (), 0
     value = well_formed(text.plain(_TEXT))
-    return ((), ("it has no text",)) if value is None else blocks_of({"content": value}, raw=raw)
+    return ((), ("it has no text",), 0) if value is None else first_blocks_of({"content": value}, most, raw=raw)
 
 
 def _note(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> str:
@@ -194,27 +200,29 @@ def _note(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> str:
     return EXPIRED if context.is_expired else NOT_KEPT
 
 
-def _more(entry: ChatEntry, *, raw: bool) -> Node | None:
-    """Return the attributes of its items that are not in the schema."""
+def _more(entry: ChatEntry, most: int | None, *, raw: bool) -> tuple[Node | None, int]:
+    """Return the attributes of its items that are not in the schema, as `first_tree`."""
     members: dict[str, Any] = entry.event.unknown() if entry.event is not None else {}
     if entry.text is not None:
         members |= {name: value for name, value in entry.text.unknown().items() if name not in _SHOWN_ELSEWHERE}
-    return shown_tree(members, raw=raw)
+    return first_tree(members, most, raw=raw)
 
 
 # --- The image ------------------------------------------------------------------------------------------------------
 
 
-def _pictures(event: ChatEvent | None, context: MessageContext) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+def _pictures(
+    event: ChatEvent | None, most: int | None, context: MessageContext
+) -> tuple[tuple[Block, ...], tuple[str, ...], int]:
+    """Return the image that an event produced, its flaws, and how much of its prompt is left out."""
     image_id = image_id_of(event)
     if not image_id:
-        return (), ()
+        return (), (), 0
     image = (context.images or {}).get(image_id)
     if image is None:
         flaws = ("its image is not in ImageResponses",) if context.images is not None else ()
-        return (Block("image", label="Image"),), flaws
-    prompt = prompt_of(image, raw=context.raw)
-    picture = picture_of(image, context.show) if context.raw else None
-    return (Block("image", prompt or "Image", "Image", picture),), tuple(
-        f"its image: {each}" for each in flaws_of(image)
-    )
+        return (Block("image", label="Image"),), flaws, 0
+    prompt, left_out = first_of_prompt(image, most, raw=context.raw)
+    picture = picture_of(image, context.show, prompt) if context.raw else None
+    drift = tuple(f"its image: {each}" for each in flaws_of(image))
+    return (Block("image", prompt or "Image", "Image", picture),), drift, left_out

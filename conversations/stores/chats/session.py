@@ -11,7 +11,8 @@ from console.store.calls import run_alongside
 from console.templatetags.components import dated
 from console.trail.recording import chat_trail
 from console.trees import Fact, instant_fact
-from conversations.facts import unknown_names, unknown_tree
+from conversations.messages.facts import unknown_names, unknown_tree
+from conversations.messages.transcript import with_breaks
 from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.chats import queries
 from conversations.stores.chats.images import COLUMNS, image_row
@@ -41,7 +42,6 @@ from conversations.stores.chats.reading import (
 )
 from conversations.stores.reading import Attempted, capture_errors, notice_of
 from conversations.stores.records import Listing, MessageList, RecordAction, RecordPage, RecordRow
-from conversations.transcript import with_breaks
 
 _ABOUT = {
     SessionState.FINISHED: "It was ended early.",
@@ -175,7 +175,9 @@ def _count(found: ChatWindow) -> str:
 def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> MessageList:
     found, binding = loaded.window, _binding(loaded.session_id, staff)
     images = None if loaded.images.error is not None else loaded.images.value
-    context = MessageContext(loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw)
+    context = MessageContext(
+        loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw, parameters.at
+    )
     ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
     return MessageList(
         items=with_breaks(messages_of(found, context), staff),

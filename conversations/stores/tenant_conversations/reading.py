@@ -12,16 +12,16 @@ from typing import Any
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from console import clock
-from console.redaction import redact
+from console.redaction import beginning_of, redact
 from console.refs import seal
 from console.store.models import ForeignModel, TableMeta, plain
 from console.trees import Fact, Node, clean, instant_fact, text_of, well_formed
-from conversations.content import CONTENT, blocks_of
-from conversations.facts import unknown_names, unknown_tree
+from conversations.messages.content import CONTENT, SHOWN, first_blocks_of
+from conversations.messages.facts import unknown_names, unknown_tree
+from conversations.messages.transcript import WINDOW, earlier_text
 from conversations.records import Extra, Message, Speaker
-from conversations.stores.items import UNKNOWN_SENDER, described, drift_in, shown_tree, speaker_of
+from conversations.stores.items import UNKNOWN_SENDER, described, drift_in, first_tree, speaker_of
 from conversations.stores.records import Cell, MessageList, RecordPage
-from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
 # The longest text shown of messages that could not be read.
@@ -96,15 +96,15 @@ def _as_json(value: Any) -> str:
 
 def as_stored(stored: StoredTenantConversation, *, raw: bool) -> tuple[str, int]:
     """Return the text of unreadable messages, and how many characters were cut off; "" if they were readable."""
-    # Redact before cutting: half a phone number would not be recognised.
-    text = stored.text if raw else redact(stored.text)
-    return text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN)
+    shown = stored.text[:TEXT_SHOWN] if raw else beginning_of(stored.text, TEXT_SHOWN)
+    return shown, len(stored.text) - len(shown) if len(stored.text) > TEXT_SHOWN else 0
 
 
 def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> MessageList:
     """Return the latest messages; those before the message of number `before`; or those around the one of anchor `at`.
 
-    Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
+    Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`, and only the beginning of long ones,
+    except that of anchor `at`. Never raises.
     """
     total = len(stored.entries)
     last = before - 1 if before is not None and 1 < before <= total + 1 else total
@@ -112,7 +112,10 @@ def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = 
         last = min(total, max(WINDOW, int(at) + WINDOW // 2))
     first = max(1, last - WINDOW + 1)
     return MessageList(
-        tuple(message(number, stored.entries[number - 1], raw=raw) for number in range(first, last + 1)),
+        tuple(
+            message(number, stored.entries[number - 1], raw=raw, whole=at == str(number))
+            for number in range(first, last + 1)
+        ),
         earlier=str(first) if first > 1 else "",
         later=str(min(total, last + WINDOW) + 1) if last < total else "",
         earlier_text=earlier_text(first - 1),
@@ -120,22 +123,36 @@ def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = 
     )
 
 
-def message(number: int, entry: Any, *, raw: bool) -> Message:
-    """Return one entry as a record; everything in it is redacted unless `raw`. Never raises."""
-    entry = well_formed(entry)
+def message(number: int, entry: Any, *, raw: bool, whole: bool = True) -> Message:
+    """Return one entry as a record, redacted unless `raw`, and only the beginning of a long one unless `whole`.
+
+    Never raises.
+    """
+    entry, most = well_formed(entry), None if whole else SHOWN
     if not isinstance(entry, dict):
-        blocks, _ = blocks_of({"content": entry}, raw=raw)
+        blocks, _, left_out = first_blocks_of({"content": entry}, most, raw=raw)
         flaw = "not a message but a bare value"
-        return Message(number, str(number), Speaker.UNKNOWN, UNKNOWN_SENDER, None, blocks, drift=(flaw,))
+        return Message(
+            number, str(number), Speaker.UNKNOWN, UNKNOWN_SENDER, None, blocks, left_out=left_out, drift=(flaw,)
+        )
     role = entry.get("role")
     speaker, name, flaws = speaker_of(role, "role", known=("user", "assistant", "system"))
     if role in (None, ""):
         flaws = ("it does not say who wrote it",)
-    blocks, of_content = blocks_of(entry, raw=raw)
+    blocks, of_content, left_out = first_blocks_of(entry, most, raw=raw)
     at, entry = _time_of(entry)
-    more = _more(entry, raw=raw)
-    extra = Extra(more=more) if more is not None else None
-    return Message(number, str(number), speaker, name, at, blocks, drift=(*flaws, *of_content), extra=extra)
+    more, more_left_out = _more(entry, most, raw=raw)
+    return Message(
+        number,
+        str(number),
+        speaker,
+        name,
+        at,
+        blocks,
+        left_out=left_out + more_left_out,
+        drift=(*flaws, *of_content),
+        extra=Extra(more=more) if more is not None else None,
+    )
 
 
 def written_at(entry: Any) -> datetime | None:
@@ -155,11 +172,11 @@ def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
     )
 
 
-def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
-    """Return the members of a message that are not shown as its author or content."""
+def _more(entry: dict[str, Any], most: int | None, *, raw: bool) -> tuple[Node | None, int]:
+    """Return the members of a message that are not shown as its author or content, as `first_tree`."""
     content = next((name for name in CONTENT if name in entry), "")
     shown_elsewhere = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
-    return shown_tree({name: value for name, value in entry.items() if name not in shown_elsewhere}, raw=raw)
+    return first_tree({name: value for name, value in entry.items() if name not in shown_elsewhere}, most, raw=raw)
 
 
 # --- Rows and facts of a conversation --------------------------------------------------------------------------------

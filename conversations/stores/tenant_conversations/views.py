@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
-from console.access import StaffRequest, requires
+from console.access import StaffRequest, not_for_prefetch, requires
 from console.answers import answer
 from console.context import read_only_reason
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
@@ -20,6 +20,7 @@ from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.trail.recording import tenant_trail
+from conversations.messages.message import message_number
 from conversations.stores.records import MessageList
 from conversations.stores.tenant_conversations import clearing, services
 from conversations.stores.tenant_conversations.reading import (
@@ -30,7 +31,6 @@ from conversations.stores.tenant_conversations.reading import (
     summary_of,
     window,
 )
-from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
 from tenants.views.frame import FORM_METHODS, frame

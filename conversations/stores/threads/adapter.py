@@ -9,12 +9,13 @@ from console.context import read_only_reason
 from console.errors import NotFound
 from console.forms import DaysForm, FilterForm, lookups_by_name
 from console.permissions import Permission, Staff
-from console.redaction import excerpt, redact
+from console.redaction import excerpt, without_names
 from console.search.meanings import MeaningKind
 from console.templatetags.components import zone_of
 from console.trail.recording import thread_trail
 from console.trees import clean
 from conversations.companies import companies_for
+from conversations.messages.transcript import with_breaks
 from conversations.records import Message
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import Cell, Listing, MessageList, RecordLink, RecordPage, StoreStart, list_place
@@ -24,7 +25,6 @@ from conversations.stores.threads.keys import check
 from conversations.stores.threads.loading import LoadedThread, earlier_cursor, later_cursor, load
 from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.models import TABLE
-from conversations.transcript import with_breaks
 
 ORGANISATIONS_SHOWN = 100
 FEEDBACK = "feedback"
@@ -131,7 +131,7 @@ class Threads(Adapter):
         filters, days = _days(parameters, staff)
         page = queries.of_user(organisation, tenant, user, staff, days, parameters.cursor)
         return Listing(
-            title=f"Threads of {redact(user)}",
+            title=f"Threads of {reading.user_shown(user)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
             about="Newest first, by start time.",
@@ -161,14 +161,16 @@ class Threads(Adapter):
         user = reading.user_of(item, key)
         place = list_place("user", key.organisation, key.tenant, key.user)
         return RecordPage(
-            title=(clean(title)[:200] if raw else excerpt(title, 200)) or reading.UNTITLED,
+            title=(clean(title)[:200] if raw else excerpt(title, 200, reading.names_in(user))) or reading.UNTITLED,
             state=Cell("Temporary", tone="human", icon="clock") if reading.is_temporary(item) else None,
             facts=reading.facts_of(key, item, clock.now(), raw=raw),
-            talk=_talk(loaded, staff, raw=raw),
+            talk=_talk(loaded, staff, parameters.at, raw=raw),
             notices=(loaded.notice,) if loaded.notice else (),
             flaws=flaws,
             unknown=reading.unknown_of(item),
-            links=(RecordLink("All threads of this user", place, note=clean(user) if raw else redact(user)),),
+            links=(
+                RecordLink("All threads of this user", place, note=clean(user) if raw else reading.user_shown(user)),
+            ),
             crumbs=(reading.organisation_link(key.organisation, staff),),
         )
 
@@ -188,10 +190,22 @@ def _none(more: str) -> str:
     return "None among those searched. There are more to search." if more else ""
 
 
-def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> MessageList:
+def _without_names(message: Message, names: tuple[str, ...]) -> Message:
+    """Mask names in what a message says and has; what a person may do with it stays."""
+    extra = message.extra
+    if extra is not None:
+        texts = {name: getattr(extra, name) for name in ("feedback", "origins", "more")}
+        extra = replace(extra, **without_names(texts, names))
+    return replace(message, blocks=without_names(message.blocks, names), extra=extra)
+
+
+def _talk(loaded: LoadedThread, staff: Staff, at: str, *, raw: bool) -> MessageList:
     key, may_act = loaded.key, staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
     act = (FEEDBACK, (key.base, key.thread_id)) if may_act else None
-    shown: list[Message] = [messages.message_of(item, act, raw=raw) for item in reversed(loaded.messages.items)]
+    shown: list[Message] = [messages.message_of(item, act, raw=raw, at=at) for item in reversed(loaded.messages.items)]
+    if not raw:
+        names = reading.names_in(reading.user_of(loaded.metadata[0] if loaded.metadata else None, key))
+        shown = [_without_names(each, names) for each in shown]
     earlier = earlier_cursor(loaded, staff)
     return MessageList(
         items=with_breaks(shown, staff),

@@ -16,11 +16,11 @@ from console.store.models import SORT_KEY_BYTES, fits, query
 from console.store.presence import index_absent
 from console.store.streams import BEGINNING, END, Candidate, Chunk, Place, Stream, merge, read_on
 from console.trees import text_of
+from conversations.messages.transcript import WINDOW
 from conversations.stores.adapter import ListParameters
 from conversations.stores.threads.keys import END_OF_KEYS, MESSAGES, ThreadKey, key_of, sort_key_of
 from conversations.stores.threads.models import TABLE, MessageIdIndex, Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs, updated
-from conversations.transcript import WINDOW
 
 MESSAGE_INDEX = MessageIdIndex.Meta.index_name
 # An item may have 400 KB, and a page 1 MB: the most reads of each kind of message for one window.

@@ -26,7 +26,7 @@ class SegmentField(KeyField):
 
 def organisation_field() -> SegmentField:
     """Return a field for the id of an organisation."""
-    return SegmentField(label="Organisation", help_text="Its id: the first part of the key.")
+    return SegmentField(label="Organisation ID")
 
 
 def tenant_field() -> SegmentField:
@@ -75,7 +75,7 @@ class ThreadLookup(StoreLookup):
     """A thread, by its whole key or by the parts of it."""
 
     key = KeyField(
-        label="Whole key", required=False, help_text="The PK as it is stored: organisation, tenant, user and thread."
+        label="Whole key", required=False, help_text="Organisation, tenant, user and thread, with # between them."
     )
     organisation = SegmentField(label="Organisation", required=False)
     tenant = tenant_field()

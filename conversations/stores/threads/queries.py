@@ -17,7 +17,8 @@ from console.store.models import ForeignModel
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
 from console.store.presence import any_item
 from console.trees import text_of
-from conversations.queries import ConversationFilters, created_ranges
+from conversations.finding.filters import ConversationFilters
+from conversations.finding.queries import created_ranges
 from conversations.stores.reading import Attempted, capture_errors, index_absent
 from conversations.stores.threads.keys import (
     END_OF_KEYS,

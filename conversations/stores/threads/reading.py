@@ -1,16 +1,17 @@
 """From threads to rows and facts: tolerant of drift. Rows are always redacted, as listing a thread does not open it."""
 
+import re
 from datetime import datetime
 from typing import Any
 
 from console import clock
 from console.errors import ConsoleError
 from console.permissions import Staff
-from console.redaction import excerpt, redact
+from console.redaction import excerpt, redact, without_names
 from console.trees import Fact, Node, clean, instant_fact, text_of, tree_of
 from conversations.companies import names_for
-from conversations.facts import redact_and_mask, unknown_names
-from conversations.reading import is_true
+from conversations.converting import is_true
+from conversations.messages.facts import redact_and_mask, unknown_names
 from conversations.stores.items import described, drift_in
 from conversations.stores.records import Cell, RecordLink, RecordRow, list_place, record_place
 from conversations.stores.threads.keys import ThreadKey, instant_in
@@ -20,6 +21,8 @@ from conversations.stores.threads.queries import key_of_thread, started
 COLUMNS = ("Thread", "User", "Origin", "Kept", "User messages", "Started", "Updated")
 TITLE = 120
 UNTITLED = "Untitled thread"
+# Two or three words of letters.
+_NAME = re.compile(r"[^\W\d_]{2,}(?:[._ -][^\W\d_]{2,}){1,2}")
 
 
 def organisation_name(organisation: str, staff: Staff) -> str:
@@ -38,11 +41,12 @@ def organisation_link(organisation: str, staff: Staff) -> RecordLink:
 def row_of(item: Thread) -> RecordRow:
     """Return one thread as a row. Never raises."""
     key = key_of_thread(item)
+    user = user_of(item, key)
     return RecordRow(
-        name=excerpt(title_of(item), TITLE) or UNTITLED,
+        name=excerpt(title_of(item), TITLE, names_in(user)) or UNTITLED,
         place=record_place(key.base, key.thread_id) if key.is_one else None,
         cells=(
-            Cell(redact(user_of(item, key)), mono=True),
+            Cell(user_shown(user), mono=True),
             Cell(line(item.plain("origin"))),
             Cell("Temporary", tone="human", icon="clock") if is_temporary(item) else Cell(""),
             Cell(count_of(item)),
@@ -66,6 +70,17 @@ def user_of(item: Thread | None, key: ThreadKey) -> str:
     return value if isinstance(value, str) and value else key.user
 
 
+def user_shown(user: str) -> str:
+    """Return a user's id redacted, without a name that it spells."""
+    return without_names(redact(user), names_in(user))
+
+
+def names_in(user: str) -> tuple[str, ...]:
+    """Return the name that a user's id spells, to mask: `anna.schmidt`, and before the @ of an address; () for none."""
+    name = user.partition("@")[0]
+    return (name,) if _NAME.fullmatch(name) else ()
+
+
 def is_temporary(item: Thread | None) -> bool:
     """Return whether a thread is only stored for a short time."""
     return item is not None and is_true(item.plain("is_temporary"))
@@ -79,7 +94,7 @@ def count_of(item: Thread | None) -> str:
 
 def line(value: Any) -> str:
     """Return an attribute as one redacted line."""
-    return "" if value in (None, "", [], {}) else redact(clean(text_of(value)))[:120]
+    return "" if value in (None, "", [], {}) else excerpt(clean(text_of(value)), 120)
 
 
 def _time(value: Any) -> Cell:
@@ -101,12 +116,13 @@ def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
 
 def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -> tuple[Fact, ...]:
     """Return the facts about a thread. Never raises."""
-    shown = clean if raw else lambda text: redact(clean(text))
+    user = user_of(item, key)
+    shown = clean if raw else lambda text: without_names(redact(clean(text)), names_in(user))
     identity = (
         Fact("Thread", shown(key.thread_id), mono=True, copy_text=shown(key.thread_id)),
         Fact("Organisation", shown(key.organisation), mono=True),
         Fact("Tenant", shown(key.tenant), mono=True),
-        Fact("User", shown(user_of(item, key)), mono=True),
+        Fact("User", shown(user), mono=True),
     )
     if item is None:
         return identity

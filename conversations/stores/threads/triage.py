@@ -15,9 +15,10 @@ from console.store.calls import parallel
 from console.store.models import query
 from console.templatetags.components import dated
 from console.trees import text_of
+from conversations.messages.content import SHOWN
 from conversations.stores.records import Cell, Listing, RecordRow, record_place
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, ThreadKey, anchor_of, instant_of
-from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
+from conversations.stores.threads.messages import comment_of, first_feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs, key_of_thread, of_organisation
 from conversations.stores.threads.reading import title_of
@@ -142,7 +143,7 @@ def _row(given: _Given) -> RecordRow:
     """Return one message as a row, its comment redacted for everybody: listing it does not open the thread."""
     item, key = given.item, given.key
     sort_key = text_of(item.plain("SK"))
-    feedback, flaws = feedback_of(item, raw=False)
+    feedback, flaws, _ = first_feedback_of(item, SHOWN, raw=False)
     verdict, tone = _TONES.get(given.verso, (feedback.verdict if feedback else "", "human" if given.verso else ""))
     return RecordRow(
         name=excerpt(comment_of(item).strip(), COMMENT) or "No comment",

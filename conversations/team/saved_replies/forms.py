@@ -9,8 +9,8 @@ from django.utils.text import get_text_list
 
 from console.forms import PLAIN_TEXT, FilterForm
 from conversations.companies import Company
-from conversations.saved_replies.filling import PLACEHOLDERS, unknown_in
-from conversations.saved_replies.service import LONGEST_NAME, LONGEST_TEXT, OwnerKind
+from conversations.team.saved_replies.filling import PLACEHOLDERS, unknown_in
+from conversations.team.saved_replies.service import LONGEST_NAME, LONGEST_TEXT, OwnerKind
 
 _NAMED = ["{" + name + "}" for name in PLACEHOLDERS]
 
@@ -29,7 +29,7 @@ class SavedReplyForm(forms.Form):
 
     name = forms.CharField(
         max_length=LONGEST_NAME,
-        help_text="You find the reply by this name.",
+        help_text="Use this name to find the reply.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
         error_messages={"required": "Enter a name."},
     )

@@ -24,10 +24,10 @@ from console.store.models import SORT_KEY_BYTES, fits
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id, staff_trail
 from conversations import companies
+from conversations.converting import first_name_of, text_of
 from conversations.models import Conversation
-from conversations.reading import first_name_of, text_of
-from conversations.saved_replies.filling import fill
-from conversations.saved_replies.models import SavedReply
+from conversations.team.saved_replies.filling import fill
+from conversations.team.saved_replies.models import SavedReply
 
 LONGEST_NAME, LONGEST_TEXT, MOST = 60, 1_600, 200
 REFERENCE = "saved reply"
@@ -318,14 +318,14 @@ def _shown(found: SavedText) -> str:
 
 
 def _write(action: Action, saved: SavedText, staff: Staff, add_to: Callable[[TransactWrite], None]) -> None:
-    """Write in one transaction with the trail entry, which never contains the text. Raises `SavedReplyChanged`."""
+    """Write in one transaction with an entry that has neither name nor text. Raises `SavedReplyChanged`."""
     owner = saved.owner
     entry = TrailEntry(
         staff_trail(owner.id) if owner.kind is OwnerKind.STAFF else SYSTEM_TRAIL,
         action,
         Actor.of(staff),
         owner.id if owner.kind is OwnerKind.COMPANY else "",
-        payload={"saved_reply": saved.name, "characters": len(saved.text), "for": owner.kind.value},
+        payload={"saved_reply": saved.id, "characters": len(saved.text), "for": owner.kind.value},
     )
     try:
         with transaction() as writes:

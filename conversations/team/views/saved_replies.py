@@ -14,13 +14,20 @@ from console.context import read_only_reason
 from console.errors import BadReference, Conflict, NotFound
 from console.permissions import Permission, Staff
 from conversations.companies import companies_for
-from conversations.queries import load_row
-from conversations.reading import summary_of
-from conversations.saved_replies import service
-from conversations.saved_replies.filling import PLACEHOLDERS
-from conversations.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
-from conversations.saved_replies.service import FOR_ALL, Owner, OwnerKind, SavedReplyChanged, SavedReplyGone, SavedText
-from conversations.views.conversation import crumbs_below
+from conversations.converting import summary_of
+from conversations.finding.queries import load_row
+from conversations.lists.crumbs import crumbs_below
+from conversations.team.saved_replies import service
+from conversations.team.saved_replies.filling import PLACEHOLDERS
+from conversations.team.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
+from conversations.team.saved_replies.service import (
+    FOR_ALL,
+    Owner,
+    OwnerKind,
+    SavedReplyChanged,
+    SavedReplyGone,
+    SavedText,
+)
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _TABS = ((OwnerKind.ALL, "For all"), (OwnerKind.COMPANY, "By company"), (OwnerKind.STAFF, "My own"))
@@ -75,7 +82,7 @@ def new(request: StaffRequest) -> HttpResponse:
 
     def act() -> str:
         service.add(token, form.cleaned_data["name"], form.cleaned_data["text"], request.staff)
-        return "The saved reply is added."
+        return "Saved reply added."
 
     context = _context(owner, request.staff, "New saved reply") | {"token": token}
     return process_form(request, FormPage(_FORM, form, _ABOUT, _list_url(owner), context), act)
@@ -98,7 +105,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
     def act() -> str:
         typed, seen = form.cleaned_data, request.POST.get("seen", "")
         changed = service.change(ref, typed["name"], typed["text"], seen, request.staff)
-        return "The saved reply is changed." if changed else "Nothing to change."
+        return "Saved reply changed." if changed else "Nothing to change."
 
     try:
         page = FormPage(_FORM, form, _ABOUT, _list_url(owner), context)
@@ -137,7 +144,7 @@ def delete(request: StaffRequest, ref: str) -> HttpResponse:
         if request.method == "POST":
             try:
                 service.delete(ref, request.POST.get("seen", ""), request.staff)
-                messages.success(request, "The saved reply is deleted.")
+                messages.success(request, "Saved reply deleted.")
                 return redirect(_list_url(owner))
             except FAILURES as failed:
                 error, problem = failed, describe_error(failed, _ABOUT)

@@ -1,5 +1,6 @@
 """`/team/`: a lead's team; the service levels, groups and budget of a company."""
 
+import re
 from dataclasses import replace
 from datetime import time
 from decimal import Decimal
@@ -15,19 +16,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import posted_version, refresh_version_on_conflict
+from console.answers import posted_version, refresh_version_on_conflict, url_or_empty
 from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of
+from console.store.calls import submit
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
 from conversations.companies import check_team_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.insight import budgets
-from conversations.team import start_of_day, team_of
-from conversations.views.conversation import url_or_empty
+from conversations.team.overview import start_of_day, team_of
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 MOST_MINUTES = 60 * 24 * 30
@@ -75,7 +76,7 @@ class LevelsForm(forms.Form):
     closes = forms.TimeField(
         required=False,
         label="Closes",
-        help_text="00:00 is midnight. Targets only count these hours.",
+        help_text="00:00 is midnight; a time before Opens is on the next day. Targets only count these hours.",
         widget=forms.TimeInput(attrs={"type": "time"}),
     )
     days = forms.MultipleChoiceField(
@@ -113,7 +114,7 @@ class LevelsForm(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Check that the business hours are complete or absent, and close after they open."""
+        """Check that the business hours are complete or absent, and do not close as they open."""
         cleaned = super().clean() or {}
         hours = [cleaned.get(name) for name in ("opens", "closes", "days", "zone")]
         if any(each not in (None, "", []) for each in hours):
@@ -121,9 +122,8 @@ class LevelsForm(forms.Form):
                 if not self.errors:
                     raise forms.ValidationError("To set business hours, fill in Opens, Closes, Days and Time zone.")
                 return cleaned
-            opens, closes = cleaned["opens"], cleaned["closes"]
-            if closes <= opens and closes != time(0):
-                raise forms.ValidationError("Enter a closing time that is later than the opening time.")
+            if cleaned["opens"] == cleaned["closes"] != time(0):
+                raise forms.ValidationError("Enter a closing time other than the opening time.")
         return cleaned
 
     def values(self) -> dict[str, Any]:
@@ -162,11 +162,14 @@ class GroupForm(forms.Form):
 
 
 class DollarsField(forms.DecimalField):
-    """A decimal amount that may have a dollar sign and commas."""
+    """A decimal amount, which may have a dollar sign, and commas between thousands: elsewhere they are points."""
 
     def to_python(self, value: Any) -> Any:
         """Return the amount, or None. Raises `ValidationError`."""
-        return super().to_python(value.strip().removeprefix("$").replace(",", "") if isinstance(value, str) else value)
+        plain = value.strip().removeprefix("$").strip() if isinstance(value, str) else value
+        if plain and not re.fullmatch(r"-?([0-9]{1,3}(,[0-9]{3})+|[0-9]*)(\.[0-9]*)?", str(plain)):
+            raise forms.ValidationError("Enter an amount such as 1,250.00.")
+        return super().to_python(plain.replace(",", "") if isinstance(plain, str) else plain)
 
 
 class BudgetForm(forms.Form):
@@ -189,6 +192,8 @@ class BudgetForm(forms.Form):
 def team(request: StaffRequest) -> HttpResponse:
     """Show who is available and what they hold, the longest-waiting customer, and today's numbers."""
     companies, now = companies_for(request.staff), clock.now()
+    names = {each.company_id: each.name for each in companies}
+    reached = submit(budgets.reached_budgets, names, request.staff)
     found = team_of(request.staff, companies, start_of_day(now, request.staff.time_zone))
     # Foreign ids may contain characters that no URL can carry.
     rows = [
@@ -201,8 +206,7 @@ def team(request: StaffRequest) -> HttpResponse:
         }
         for each in found.companies
     ]
-    reached = budgets.reached_budgets({each.company_id: each.name for each in companies}, request.staff)
-    return render(request, "team/index.html", {"team": found, "rows": rows, "budgets": reached})
+    return render(request, "team/index.html", {"team": found, "rows": rows, "budgets": reached.result()})
 
 
 @requires(Permission.TEAM_LEAD)
@@ -258,7 +262,7 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
         version, amount = posted_version(request), form.cleaned_data["amount"]
         with refresh_version_on_conflict(context, lambda: budgets.load(company_id, staff).version):
             budgets.save(company_id, amount, version, staff)
-        return "The company has no budget now." if amount is None else "Saved."
+        return "The company has no budget now." if amount is None else f"Saved: ${amount:,.2f} a month."
 
     return process_form(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 
 from console.store.calls import submit
 from conversations.handoff.stored import Raw
-from conversations.indexer.handling import WorkCounts, WorkOutcome, is_kept, is_transient
-from conversations.indexer.lease import Lease, positions
-from conversations.indexer.streams.records import StreamChange, change_of
-from conversations.indexer.streams.shards import Shard, Shards
+from conversations.workers.counts import WorkCounts, WorkOutcome, is_kept, is_transient
+from conversations.workers.lease import Lease, positions
+from conversations.workers.streams.records import StreamChange, change_of
+from conversations.workers.streams.shards import Shard, Shards
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,8 @@ class StreamFollower:
     """One stream, followed under a lease. `owes_sweep`: records were missed or skipped; only a sweep makes up for it.
 
     `handle` processes a record. `keep` gets a record that could not be handled, before it is skipped; if `keep` fails
-    too, the record is retried. Both raise the store's errors.
+    too, the record is retried. `settle` does what remains after the records of a read, before their position is noted.
+    All raise the store's errors.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class StreamFollower:
         now: Callable[[], datetime],
         handle: Callable[[StreamChange], WorkCounts],
         keep: Callable[[Raw], None] | None = None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self.handle = handle
+        self._settle = settle
         self._keep = keep
         known = positions(arn, lease.name)
         latest = max((each.noted_at for each in known if each.noted_at), default=None)
@@ -96,6 +99,7 @@ class StreamFollower:
                 break
             done += counts
             last = outcome.at or last
+        self._settle()
         noted_at = self._noted.get(shard.shard_id)
         if records or shard.done or noted_at is None or self._now() - noted_at >= NOTE_EVERY:
             self._lease.note_position(self._shards.arn, shard)

@@ -11,11 +11,15 @@ from conversations.handoff.stored import Raw
 
 @dataclass(frozen=True, slots=True)
 class StreamChange:
-    """A change of an item: its images before and after (None: did not exist, or no longer does), and its time."""
+    """A change of an item: its images before and after (None: did not exist, or no longer does), and its time.
+
+    `expired` is the key of an item that DynamoDB removed because of its TTL.
+    """
 
     old: Raw | None
     new: Raw | None
     at: datetime
+    expired: Raw | None = None
 
 
 def change_of(record: Mapping[str, Any]) -> StreamChange:
@@ -27,4 +31,11 @@ def change_of(record: Mapping[str, Any]) -> StreamChange:
         old=change.get("OldImage") or None,
         new=change.get("NewImage") or None,
         at=moment or clock.now(),
+        expired=change.get("Keys") if _is_by_ttl(record) else None,
     )
+
+
+def _is_by_ttl(record: Mapping[str, Any]) -> bool:
+    """Return whether DynamoDB itself removed the item. Lambda spells the names of this field in lower case."""
+    by = record.get("userIdentity") or {}
+    return "dynamodb.amazonaws.com" in (by.get("PrincipalId"), by.get("principalId"))

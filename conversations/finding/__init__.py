@@ -1,0 +1,1 @@
+"""How conversations are found: filters, queries, lists of pages, and look-ups."""

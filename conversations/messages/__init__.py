@@ -1,0 +1,1 @@
+"""What an item says: its messages, the transcript that people read, and its facts."""

@@ -1,0 +1,1 @@
+"""What leads arrange for their team: saved replies, groups, service levels."""

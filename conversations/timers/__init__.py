@@ -1,0 +1,1 @@
+"""What becomes due without anybody's doing."""

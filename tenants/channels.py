@@ -16,8 +16,8 @@ from console.store.connection import BATCH, batch_get
 from console.trail.actions import Action
 from tenants.keys import OWNER, Channel, check_key, label_of, partition_of
 from tenants.models import ChannelGuard, ChannelMapping
-from tenants.queries import owners_among, read_guard
-from tenants.writing import check_exists, check_writer, current_meta, entry_of, write_attempts
+from tenants.queries import owners_among, read_guard, read_guards
+from tenants.writing import check_exists, check_not_deleted, check_writer, entry_of, write_attempts
 
 GONE = "This channel no longer belongs to the tenant. Somebody released or moved it."
 
@@ -62,6 +62,21 @@ def claims_of(channel: Channel) -> Claims:
     return claims_among([channel])[0]
 
 
+def claims_by_guard(channels: Sequence[Channel], tenants: Sequence[str]) -> list[Claims]:
+    """Return who has each channel, as far as its guard knows: the tenant in the same place of `tenants`, or another.
+
+    Far cheaper than `claims_among`, but mappings of other writers without a guard are not found. Two BatchGetItems for
+    each 100 channels.
+    """
+    guards = read_guards(channels)
+    named = [guards.get(each, "") for each in channels]
+    there = _mapped([pair for pair in zip(channels, named, strict=True) if pair[1]])
+    return [
+        Claims((mine, guard) if guard != mine and (channel, guard) in there else (mine,), guard, ())
+        for channel, mine, guard in zip(channels, tenants, named, strict=True)
+    ]
+
+
 def claims_among(channels: Sequence[Channel]) -> list[Claims]:
     """Return who has each channel now. The indexes lag behind a release, so every hit is checked in the table."""
     owners = owners_among(channels)
@@ -89,7 +104,7 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     check_key(channel.key, channel.key)
     for attempt in write_attempts():
-        current_meta(tenant_id)
+        check_not_deleted(tenant_id)
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
         if tenant_id in claims.tenants:
@@ -145,13 +160,7 @@ def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
             raise NotMapped
 
         def add(writes: TransactWrite, guard: str = guard) -> None:
-            writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
-            if guard == tenant_id:
-                writes.delete(ChannelGuard(channel.key, OWNER), condition=ChannelGuard.tenant_id == tenant_id)
-            elif not guard:
-                writes.condition_check(
-                    ChannelGuard, channel.key, OWNER, condition=ChannelGuard.tenant_id.does_not_exist()
-                )
+            add_release(writes, tenant_id, channel, guard)
 
         if attempt(add, [entry_of(tenant_id, Action.CHANNEL_RELEASED, staff, channel=format_channel(channel))]):
             return
@@ -167,7 +176,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
     if to == tenant_id:
         raise Conflict("The tenant already has this channel.")
     for attempt in write_attempts():
-        current_meta(to)
+        check_not_deleted(to)
         claims = claims_of(channel)
         if tenant_id not in claims.tenants:
             raise NotMapped
@@ -200,6 +209,15 @@ def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     """Add a mapping and its guard to a transaction; `claims` are those read when the channel was free."""
     writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
     add_guard(writes, tenant_id, channel, claims)
+
+
+def add_release(writes: TransactWrite, tenant_id: str, channel: Channel, guard: str) -> None:
+    """Add to a transaction the removal of a mapping, and of its guard if that names the tenant; `guard` is as read."""
+    writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
+    if guard == tenant_id:
+        writes.delete(ChannelGuard(channel.key, OWNER), condition=ChannelGuard.tenant_id == tenant_id)
+    elif not guard:
+        writes.condition_check(ChannelGuard, channel.key, OWNER, condition=ChannelGuard.tenant_id.does_not_exist())
 
 
 def is_stale_guard(claims: Claims, tenant_id: str) -> bool:

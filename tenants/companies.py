@@ -1,16 +1,22 @@
 """Companies linked to a tenant, each an item of the console's own: the platform overwrites META as a whole."""
 
+import logging
+from collections.abc import Sequence
+from functools import partial
+
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import Conflict, Invalid, NotFound
+from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import COMPANY, TENANT, Permission, Staff
 from console.staff import known_companies
-from console.store.calls import TransactionRefused
+from console.store.calls import TransactionRefused, parallel
 from console.trail.actions import Action
 from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany
-from tenants.writing import check_exists, check_writer, current_meta, entry_of, write
+from tenants.writing import check_exists, check_not_deleted, check_writer, entry_of, write
+
+logger = logging.getLogger(__name__)
 
 OUT_OF_SCOPE = "No company in your scope has that id."
 
@@ -31,12 +37,25 @@ def linkable(staff: Staff) -> dict[str, str]:
     return {each: name for each, name in known.of_kind(COMPANY).items() if each not in tenants}
 
 
+def without_data(company_ids: Sequence[str]) -> tuple[str, ...] | None:
+    """Return those of the companies of which nothing is stored: usually the id was mistyped. Never raises.
+
+    None if that could not be checked. A few small reads for each, in parallel.
+    """
+    try:
+        found = parallel(*(partial(known_companies.is_in_use, each, COMPANY) for each in company_ids))
+    except ConsoleError as error:
+        logger.warning("Could not check which companies exist: %s", type(error).__name__)
+        return None
+    return tuple(each for each, is_there in zip(company_ids, found, strict=True) if not is_there)
+
+
 def link(tenant_id: str, company_id: str, staff: Staff) -> None:
     """Link a company. Raises `Invalid` out of scope, `Conflict` if it is already linked, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     check_company(company_id, staff)
     check_key(partition_of(tenant_id), company_key(company_id))
-    current_meta(tenant_id)
+    check_not_deleted(tenant_id)
 
     def add(writes: TransactWrite) -> None:
         check_exists(writes, tenant_id)

@@ -28,6 +28,8 @@ from tenants.status import MAX_REASON
 from tenants.webhooks import MAX_PASTED, types_offered
 
 COMPANIES_OFFERED = 60
+# If there are more, the id is typed.
+TENANTS_OFFERED = 300
 
 
 class StatusFilter(FilterForm):
@@ -117,10 +119,16 @@ class TenantIdForm(forms.Form):
     to = forms.CharField(
         max_length=MAX_ID,
         label="Move to tenant",
-        help_text="The tenant's id. Webhooks will find the channel there.",
+        help_text="Webhooks will find the channel there.",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
         error_messages={"required": "Enter a tenant's id."},
     )
+
+    def __init__(self, data: QueryDict | None, known: Mapping[str, str]) -> None:
+        super().__init__(data)
+        if 0 < len(known) <= TENANTS_OFFERED:
+            names = ((each, f"{name} ({each})" if name != each else each) for each, name in known.items())
+            self.fields["to"].widget = forms.Select(choices=[("", "Choose a tenant"), *names])
 
 
 class ResolveForm(forms.Form):

@@ -183,6 +183,11 @@ _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
 # The platform names WhatsApp and Telegram channels by the first hex digits of the SHA-256 of the bot's token.
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _BY_TOKEN = ("whatsapp", "telegram")
+# By channel type, what webhooks and links put before a number or an address.
+_SCHEMES = {
+    name: re.compile(rf"\s*(?:{name}|{link})\s*:", re.IGNORECASE)
+    for name, link in (("whatsapp", "tel"), ("sms", "tel"), ("email", "mailto"))
+}
 _TELEGRAM = re.compile(r"-?\d{5,16}|[a-z][a-z0-9_]{4,31}", re.ASCII)
 _MASKED = str.maketrans("", "", " \t\u00a0\u2007\u202f()-./‐‑‒–—")
 
@@ -277,8 +282,14 @@ def checked_type(typed: str) -> str:
 def checked_channel(type_typed: str, id_typed: str) -> Channel:
     """Return a channel as it is stored. Raises `Invalid`, which says what is wrong with the type or id."""
     name = checked_type(type_typed)
-    known = TYPES.get(name)
-    return Channel(name, checked_part((known.check if known else _any)(id_typed), "A channel's id", MAX_CHANNEL_ID))
+    known, typed = TYPES.get(name), without_scheme(name, id_typed)
+    return Channel(name, checked_part((known.check if known else _any)(typed), "A channel's id", MAX_CHANNEL_ID))
+
+
+def without_scheme(name: str, typed: str) -> str:
+    """Return a number or address of a channel type without what webhooks and links put before it: `whatsapp:+44…`."""
+    found = _SCHEMES[name].match(typed) if name in _SCHEMES else None
+    return typed[found.end() :] if found else typed
 
 
 def channels_with_id(typed: str) -> Iterator[Channel]:

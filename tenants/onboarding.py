@@ -5,7 +5,7 @@ Settings are saved directly: the tenant has settings from the beginning.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -158,12 +158,19 @@ def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[st
         found["admin"].append("There is no first administrator yet.")
     if not draft.channels and not _ids(tenant_id, ItemKind.CHANNEL):
         found["channels"].append("There is no channel yet, so no webhook would find this tenant.")
-    for channel, claims in zip(draft.channels, claims_among(draft.channels), strict=True):
+    found["channels"] += [f"{each.type} {each.id}: {why}" for each, why in clashes_of(tenant_id, draft.channels, staff)]
+    return {step: words for step, words in found.items() if words}
+
+
+def clashes_of(tenant_id: str, channels: Sequence[Channel], staff: Staff) -> list[tuple[Channel, str]]:
+    """Return the channels that this tenant cannot have now, and why. Raises the store's errors."""
+    found = []
+    for channel, claims in zip(channels, claims_among(channels), strict=True):
         try:
             _check_claims(tenant_id, [claims], staff)
         except Conflict as error:
-            found["channels"].append(f"{channel.type} {channel.id}: {error}")
-    return {step: words for step, words in found.items() if words}
+            found.append((channel, str(error)))
+    return found
 
 
 def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:

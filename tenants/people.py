@@ -14,7 +14,7 @@ from console.store.presence import index_ready
 from tenants.keys import USER, label_of, partition_of, tenant_of, user_key
 from tenants.models import TenantItem
 from tenants.queries import INDEX, list_tenants
-from tenants.reading import identities_of, redactor_for, text
+from tenants.reading import identities_of, names_in, redactor_for, text
 
 # One Query each: there is no index by address or number, and a tenant has a few dozen users.
 TENANTS_ASKED = 20
@@ -144,6 +144,6 @@ def _forms(value: str) -> set[str]:
 
 
 def _name(item: ForeignModel, staff: Staff) -> str:
-    show = redactor_for(staff)
+    show = redactor_for(staff).knowing(names_in((item,)))
     named: Iterable[str] = (text(item, "display_name"), text(item, "email"), str(item.plain("sk")).removeprefix(USER))
     return show(next((each for each in named if each), ""))

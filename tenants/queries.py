@@ -156,10 +156,17 @@ def check_tenant(tenant_id: str, staff: Staff) -> None:
 
 def read_partition(tenant_id: str) -> TenantPartition:
     """Read the items before and after the memories. Two strongly consistent Queries in parallel."""
-    (before, more), (behind, more_behind) = parallel(
-        partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", MEMORY_END)
-    )
-    return TenantPartition((*before, *behind), more or more_behind)
+    return read_partitions([tenant_id])[tenant_id]
+
+
+def read_partitions(ids: Sequence[str]) -> dict[str, TenantPartition]:
+    """Read partitions as `read_partition`, by id. Two Queries for each, all in parallel."""
+    ranges = (("sk < :edge", MEMORY), ("sk >= :edge", MEMORY_END))
+    found = parallel(*(partial(_range, each, *bounds) for each in ids for bounds in ranges))
+    return {
+        each: TenantPartition((*before, *behind), more or more_behind)
+        for each, (before, more), (behind, more_behind) in zip(ids, found[::2], found[1::2], strict=True)
+    }
 
 
 def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[ItemKind, ForeignModel]], bool]:
@@ -287,8 +294,8 @@ def read_guard(channel: Channel) -> str:
 
 
 def read_guards(channels: Iterable[Channel]) -> dict[Channel, str]:
-    """Return the tenants that the guards of the first 100 channels name, strongly consistent. One BatchGetItem."""
-    keys = {channel.key: channel for channel in list(channels)[:BATCH]}
+    """Return the tenants that the guards of channels name, strongly consistent. One BatchGetItem for each 100."""
+    keys = {channel.key: channel for channel in channels if fits(channel.key)}
     found = batch_get("TENANTS", [{"pk": key, "sk": OWNER} for key in keys], consistent=True)
     return {keys[raw["pk"]["S"]]: _named_in(ChannelGuard.from_raw_data(raw)) for raw in found}
 
@@ -301,10 +308,12 @@ def _named_in(guard: ChannelGuard) -> str:
 # --- Memories of the platform ---------------------------------------------------------------------------------------
 
 
-def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple[Memory, ...], str]:
+def list_memories(
+    tenant_id: str, staff: Staff, cursor: str = "", names: tuple[str, ...] = ()
+) -> tuple[tuple[Memory, ...], str]:
     """Return one page of the platform's memories of a tenant's users, and the next cursor. One Query.
 
-    Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
+    `names` are those of the users, to mask. Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
     """
     check_tenant(tenant_id, staff)
     source = PageSource(
@@ -315,4 +324,5 @@ def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple
         binding=("memories",),
     )
     page: PageRead[UserMemory] = read_page(source, staff.username, cursor)
-    return tuple(memory_of(item, redactor_for(staff)) for item in page.items), page.next
+    show = redactor_for(staff).knowing(names)
+    return tuple(memory_of(item, show) for item in page.items), page.next

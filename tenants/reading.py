@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console import clock
 from console.permissions import Permission, Staff
-from console.redaction import redact, redact_value
+from console.redaction import redact, redact_value, without_names
+from console.redaction.credentials import mask_credentials
 from console.refs import seal
 from console.store.models import ForeignModel
 from console.trees import Fact, Node, clean, text_of, tree_of
@@ -40,22 +42,41 @@ _LATER = {
     "memory_updated_at": "Cached at",
 }
 
-Redactor = Callable[[str], str]
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Prepares what may be personal for a person: unchanged, or redacted, without the names of the tenant's users."""
+
+    masks: bool
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+    def __call__(self, text: str) -> str:
+        """Return a text as the person may see it."""
+        return without_names(redact(text), self.names) if self.masks else text
+
+    def values(self, value: Any) -> Any:
+        """Return values of any shape as the person may see them."""
+        return without_names(redact_value(value), self.names) if self.masks else value
+
+    def knowing(self, names: tuple[str, ...]) -> "Redactor":
+        """Return one that masks these names too."""
+        return replace(self, names=(*self.names, *names))
 
 
 def redactor_for(staff: Staff) -> Redactor:
-    """Return the function that prepares possibly personal text for a person: unchanged, or redacted."""
-    return _as_it_is if staff.can(Permission.PII_REVEAL) else redact
+    """Return what prepares possibly personal text for a person."""
+    return Redactor(masks=not staff.can(Permission.PII_REVEAL))
 
 
-def _as_it_is(text: str) -> str:
-    return text
+def names_in(items: Iterable[ForeignModel]) -> tuple[str, ...]:
+    """Return the names of users, as the platform stores them."""
+    return tuple(dict.fromkeys(name for each in items if (name := text(each, "display_name"))))
 
 
 def others_of(item: ForeignModel, show: Redactor, known: Iterable[str] = ()) -> Node | None:
     """Return the attributes of an item that neither its class nor `known` names; None if there are none."""
     found = {name: value for name, value in item.unknown().items() if name not in known}
-    return tree_of(redact_value(found) if show is redact else found) if found else None
+    return tree_of(mask_credentials(show.values(found))) if found else None
 
 
 def text(item: ForeignModel, name: str, most: int = MAX_TEXT) -> str:
@@ -83,7 +104,9 @@ def tenant_record(
     tenant_id: str, items: Iterable[tuple[ItemKind, ForeignModel]], staff: Staff, *, more: bool = False
 ) -> Tenant:
     """Build a tenant from the items of its partition. Items of unknown types are listed as `foreign`."""
-    show = redactor_for(staff)
+    items = tuple(items)
+    names = names_in(item for kind, item in items if kind is ItemKind.USER)
+    show = redactor_for(staff).knowing(names)
     meta: ForeignModel | None = None
     users, channels, companies, foreign = [], [], [], []
     for kind, item in items:
@@ -117,6 +140,7 @@ def tenant_record(
         meta=meta is not None,
         more=more,
         flaws=row.flaws,
+        names=names,
         unknown={name: redact_value(value) for name, value in meta.unknown().items()} if meta is not None else {},
     )
 
@@ -134,7 +158,11 @@ def user_of(item: ForeignModel, show: Redactor) -> User:
             f"The platform cannot read this tenant's users, because this one lacks {', '.join(lacking)}. "
             "Save this user to add it."
         )
-    later = ((label, show(text(item, name, 2_000))) for name, label in _LATER.items() if item.plain(name) is not None)
+    later = (
+        (label, show(mask_credentials(text(item, name, 2_000))))
+        for name, label in _LATER.items()
+        if item.plain(name) is not None
+    )
     return User(
         user_id=show(user_id),
         email=show(text(item, "email")),
@@ -181,6 +209,8 @@ def settings_facts(settings: Settings, show: Redactor) -> tuple[Fact, ...]:
     facts = []
     for setting in KNOWN:
         value = settings.value(setting.name)
+        if isinstance(value, dict | list):
+            value = mask_credentials(value)
         if isinstance(value, dict):
             value = [f"{name} = {each}" for name, each in value.items()]
         if isinstance(value, list):
@@ -189,8 +219,8 @@ def settings_facts(settings: Settings, show: Redactor) -> tuple[Fact, ...]:
             facts.append(Fact(setting.label, "" if value is None else show(text_of(value))))
     odd = "not of the schema's type"
     facts += [
-        Fact(clean(key)[:80], show(clean(written))[:2_000], mono=True, note=odd if key in settings.odd else "")
-        for key, written in settings.others.items()
+        Fact(clean(key)[:80], show(clean(shown))[:2_000], mono=True, note=odd if key in settings.odd else "")
+        for key, shown in ((key, settings_text.mask_secrets(key, each)) for key, each in settings.others.items())
     ]
     return tuple(facts)
 
@@ -235,7 +265,7 @@ def memory_of(item: UserMemory, show: Redactor) -> Memory:
         session_id=show(session_id),
         summary=show(text(item, "summary", 2_000)),
         created_at=clock.parse_instant(item.plain("created_at")),
-        facts=redact_value(item.plain("key_facts")),
+        facts=show.values(redact_value(item.plain("key_facts"))),
     )
 
 

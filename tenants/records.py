@@ -1,5 +1,6 @@
 """Tenants as pages show them: frozen, and redacted for people who cannot reveal."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +11,7 @@ from tenants.keys import Channel
 from tenants.settings_text import Settings
 
 ACTIVE, SUSPENDED, ONBOARDING, DELETED = "active", "suspended", "onboarding", "deleted"
-# The platform keeps a deleted tenant's META with the status "deleted".
+# A deleted tenant keeps its META with the status "deleted": the platform leaves it there, and so does discarding.
 STATUSES = (ACTIVE, SUSPENDED, ONBOARDING, DELETED)
 
 
@@ -23,6 +24,11 @@ class TenantRow:
     status: str
     created_at: datetime | None
     flaws: tuple[str, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """The id of its readiness in the list: a digest, because a tenant's id may be anything."""
+        return f"ready-{hashlib.sha256(self.tenant_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class Foreign:
 class Tenant:
     """A tenant with everything in its partition except memories. `meta`: it has a META item.
 
-    `more`: not everything was read.
+    `more`: not everything was read. `names` are its users' names, to mask; they are never shown.
     """
 
     tenant_id: str
@@ -142,6 +148,7 @@ class Tenant:
     meta: bool = True
     more: bool = False
     flaws: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=(), repr=False)
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property

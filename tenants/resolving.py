@@ -87,7 +87,7 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
 
 def _describe_guard(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
     if not guard:
-        return "It has no guard yet, so another tenant could claim it." if tenants else ""
+        return "This mapping isn't protected yet." if tenants else ""
     if guard in tenants:
         return ""
     named = guard if staff.scope.covers_tenant(guard) else "another tenant"

@@ -1,6 +1,7 @@
 """Rows of a type and an id: the channels of a tenant being onboarded, and the identities of a user."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -8,7 +9,7 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT
-from tenants.keys import MAX_CHANNEL_ID, MAX_TYPE, Channel, checked_channel, checked_type
+from tenants.keys import MAX_CHANNEL_ID, MAX_TYPE, Channel, checked_channel, checked_type, without_scheme
 from tenants.onboarding import MAX_CHANNELS
 
 MAX_IDENTITIES = 100
@@ -55,13 +56,17 @@ class PairForm(forms.Form):
 
 
 class IdentityRow(PairForm):
-    """A channel identity of a user; the id may be anything."""
+    """A channel identity of a user. The id may be anything; a phone number is stored as that of a channel."""
 
     def checked_id(self, kind: str, typed: str) -> str:
         """Return the id as it is stored. Raises `Invalid`."""
-        part = typed.strip()
+        name = checked_type(kind)
+        part = without_scheme(name, typed).strip()
         if not part or not part.isprintable():
             raise Invalid("Type the id, without control characters.")
+        if name in ("whatsapp", "sms"):
+            with suppress(Invalid):
+                return checked_channel(name, part).id
         return part
 
 
@@ -84,6 +89,11 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
             if same in seen:
                 form.add_error("type", "This is already in an earlier row.")
             seen.add(same)
+
+    def refuse(self, pair: tuple[str, str], why: str) -> None:
+        """Say beside the row of a valid pair why it is refused."""
+        row = next(form for form in self.forms if (form.cleaned_data.get("type"), form.cleaned_data.get("id")) == pair)
+        row.add_error("id", why)
 
     def is_valid(self) -> bool:
         """Return whether the formset is valid, including the row errors that `clean` adds."""

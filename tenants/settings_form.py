@@ -14,11 +14,21 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT
+from console.redaction.credentials import mask_credentials, restore_credentials
 from console.refs import is_digest_of, keyed_digest
 from console.trees import clean
 from tenants.keys import MAX_NAME, TYPES, checked_name, label_of
 from tenants.settings import StoredSettings
-from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json, parse_json
+from tenants.settings_text import (
+    BY_NAME,
+    KNOWN,
+    MAX_BYTES,
+    MAX_PROMPT,
+    Setting,
+    mask_secrets,
+    parse_json,
+    restore_secrets,
+)
 
 MAX_WORD = 200
 OTHER = "other_"
@@ -73,6 +83,8 @@ class SettingDifference:
     by: str = ""
 
 
+# Kinds of settings whose values are shown without their secrets.
+_HOLD_SECRETS = ("objects", "pairs")
 BY_OTHER, BY_YOU, BY_BOTH = "someone else", "you", "both of you"
 
 
@@ -90,7 +102,8 @@ class SettingsForm(forms.Form):
         # A key that was added meanwhile has no field in the submitted form; do not treat that as a removal.
         if data is not None and (added := [name for name in self.keys if name not in data]):
             data = data.copy()
-            data.update({name: clean(stored.settings.others[self.keys[name]]) for name in added})
+            others = stored.settings.others
+            data.update({name: clean(mask_secrets(self.keys[name], others[self.keys[name]])) for name in added})
         super().__init__(data, initial={"name": clean(stored.name)} | self._shown())
         for setting in KNOWN:
             self.fields[setting.name] = self._field(setting, mapped)
@@ -104,14 +117,14 @@ class SettingsForm(forms.Form):
         """Return what the fields show of the stored settings."""
         settings = self.stored.settings
         shown: dict[str, Any] = {name: _shown(BY_NAME[name], value) for name, value in settings.known.items()}
-        return shown | {name: clean(settings.others[key]) for name, key in self.keys.items()}
+        return shown | {name: clean(mask_secrets(key, settings.others[key])) for name, key in self.keys.items()}
 
     def _field(self, setting: Setting, mapped: Types) -> forms.Field:
         options: dict[str, Any] = {"label": setting.label, "help_text": setting.help}
         if setting.name == "enabled_channels":
             return ChannelTypesField(list(map(str, self.initial.get(setting.name, []))), mapped, **options)
         if setting.kind == "flag":
-            choices = [("", "Users only (the platform's default)"), ("true", "Users only"), ("false", "Everyone")]
+            choices = [("", "Platform default (users only)"), ("true", "Users only"), ("false", "Everyone")]
             return forms.ChoiceField(required=False, choices=choices, **options)
         if setting.kind == "integer":
             options["help_text"] = f"{setting.low:,} to {setting.high:,}"
@@ -146,6 +159,8 @@ class SettingsForm(forms.Form):
 
     def _take(self, setting: Setting, typed: Any) -> None:
         value = _READ[setting.kind](setting, typed)
+        if setting.kind in _HOLD_SECRETS:
+            value = restore_credentials(value, self.stored.settings.value(setting.name))
         if value is None:
             self.known.pop(setting.name, None)
         elif setting.name == "enabled_channels":
@@ -158,8 +173,7 @@ class SettingsForm(forms.Form):
         if not typed.strip():
             del self.others[key]
         else:
-            check_json(typed)
-            self.others[key] = typed
+            self.others[key] = restore_secrets(key, typed, self.others[key])
 
     def known_fields(self) -> list[forms.BoundField]:
         """Return the fields of the schema's keys."""
@@ -212,6 +226,8 @@ def _format_value(value: Any) -> str:
 def _shown(setting: Setting, value: Any) -> Any:
     if setting.name == "enabled_channels":
         return [clean(each) for each in value]
+    if setting.kind in _HOLD_SECRETS:
+        value = mask_credentials(value)
     if setting.kind in ("words", "objects"):
         return clean("\n".join(map(_line_of, value)))
     if setting.kind == "pairs":
@@ -268,7 +284,7 @@ def _pair(line: str) -> tuple[str, str]:
         name, parted, value = (part.strip() for part in line.partition("="))
         if name and parted and value:
             return name, value
-    raise ValueError(f"{line[:40]}: write a name, an equals sign and a value.")
+    raise ValueError(f"“{line[:40]}” needs the form name = value.")
 
 
 def _lines(typed: str) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from console.errors import Invalid
+from console.redaction.credentials import mask_credentials, restore_credentials
 from console.trees import clean
 
 # A DynamoDB item is limited to 400 KB, and the platform reads this text for every message.
@@ -44,7 +45,7 @@ KNOWN = (
     Setting("max_tokens_per_message", "Tokens per message", "integer", 4096, 1, 200_000),
     Setting("enabled_channels", "Channels", "words", ["dashboard"]),
     Setting("enabled_skills", "Skills", "words", []),
-    Setting("custom_skills", "Skills of its own", "objects", [], help="Names, or JSON of each"),
+    Setting("custom_skills", "Custom skills", "objects", [], help="One per line, or JSON"),
     Setting("messages_per_day", "Messages per day", "integer", 1000, 1, 10_000_000),
     Setting("max_conversation_history", "Messages remembered", "integer", 20, 1, 1_000),
     Setting("tier1_formatting_model", "Formatting model", "word", help="Leave empty for the platform's own"),
@@ -265,6 +266,29 @@ def _problem_of(token: str) -> str:
 def _place(text: str, position: int) -> str:
     line = text.count("\n", 0, position) + 1
     return f" at line {line}, column {position - text.rfind(chr(10), 0, position)}"
+
+
+def mask_secrets(name: str, written: str) -> str:
+    """Return the JSON text of a key with its credentials masked; the same text if it has none."""
+    value = _as_named(name, json.loads(written))
+    masked = mask_credentials(value)
+    return written if repr(masked) == repr(value) else _written(_unnamed(name, masked))
+
+
+def restore_secrets(name: str, typed: str, written: str) -> str:
+    """Return a typed JSON text with the secrets of the stored one where it has masks. Raises `ValueError`."""
+    value = _as_named(name, parse_json(typed))
+    restored = restore_credentials(value, _as_named(name, json.loads(written)))
+    return typed if repr(restored) == repr(value) else _written(_unnamed(name, restored))
+
+
+def _as_named(name: str, value: Any) -> Any:
+    """Return a value with its key, which may say that it is a secret; no key of the schema does."""
+    return value if name in BY_NAME else {name: value}
+
+
+def _unnamed(name: str, value: Any) -> Any:
+    return value if name in BY_NAME else value[name]
 
 
 def differences(before: Settings, after: Settings) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A tenant's status: activated once the readiness list is complete; suspended and reactivated with a reason."""
+"""A tenant's status: activated once the readiness list is complete; suspended, reactivated, discarded with a reason."""
 
 from enum import StrEnum
 
@@ -8,6 +8,7 @@ from console.errors import Conflict, Invalid
 from console.permissions import Permission, Staff
 from console.store.calls import TransactionRefused
 from console.trail.actions import Action
+from tenants.discarding import removal_of
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import load_tenant
@@ -24,6 +25,7 @@ class StatusStep(StrEnum):
     ACTIVATE = "activate"
     SUSPEND = "suspend"
     REACTIVATE = "reactivate"
+    DISCARD = "discard"
 
 
 class NotReady(Invalid):
@@ -35,11 +37,17 @@ class NotReady(Invalid):
         super().__init__("It is not ready. " + " ".join(missing))
 
 
-_TO = {StatusStep.ACTIVATE: ACTIVE, StatusStep.SUSPEND: SUSPENDED, StatusStep.REACTIVATE: ACTIVE}
+_TO = {
+    StatusStep.ACTIVATE: ACTIVE,
+    StatusStep.SUSPEND: SUSPENDED,
+    StatusStep.REACTIVATE: ACTIVE,
+    StatusStep.DISCARD: DELETED,
+}
 _ACTIONS = {
     StatusStep.ACTIVATE: Action.TENANT_ACTIVATED,
     StatusStep.SUSPEND: Action.TENANT_SUSPENDED,
     StatusStep.REACTIVATE: Action.TENANT_REACTIVATED,
+    StatusStep.DISCARD: Action.TENANT_DISCARDED,
 }
 
 
@@ -48,7 +56,7 @@ def steps_from(status: str) -> tuple[StatusStep, ...]:
     return {
         ACTIVE: (StatusStep.SUSPEND,),
         SUSPENDED: (StatusStep.REACTIVATE,),
-        ONBOARDING: (StatusStep.ACTIVATE,),
+        ONBOARDING: (StatusStep.ACTIVATE, StatusStep.DISCARD),
         DELETED: (),
     }.get(status, (StatusStep.ACTIVATE, StatusStep.SUSPEND))
 
@@ -65,7 +73,7 @@ def change(tenant_id: str, step: StatusStep, reason: str, seen: str, staff: Staf
     if tenant.status != seen:
         raise Conflict(f"The status is {tenant.status or 'not set'} now. Somebody else changed it.")
     if tenant.status == DELETED:
-        raise Conflict("The platform deleted this tenant, so its status can no longer change.")
+        raise Conflict("This tenant was deleted, so its status can no longer change.")
     if step not in steps_from(tenant.status):
         raise Conflict(f"The tenant is already {tenant.status}.")
     if not tenant.meta:
@@ -76,14 +84,18 @@ def change(tenant_id: str, step: StatusStep, reason: str, seen: str, staff: Staf
         raise NotReady(found)
     to = _TO[step]
     payload = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
+    removed = removal_of(tenant_id, staff) if step is StatusStep.DISCARD else None
+    payload |= removed.payload if removed else {}
 
     def add(writes: TransactWrite) -> None:
         status = TenantMeta.status
         as_seen = (status == seen) if seen else status.does_not_exist()
         meta = TenantMeta(partition_of(tenant_id), META)
         writes.update(meta, actions=[status.set(to)], condition=TenantMeta.pk.exists() & as_seen)
+        if removed:
+            removed.add_to(writes)
 
     try:
         write(add, entry_of(tenant_id, _ACTIONS[step], staff, **payload))
     except TransactionRefused as error:
-        raise Conflict("Somebody else changed the status in the meantime. Check it, then try again.") from error
+        raise Conflict("Somebody else changed this tenant in the meantime. Check it, then try again.") from error

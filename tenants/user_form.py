@@ -25,7 +25,7 @@ class UserForm(forms.Form):
         max_length=MAX_EMAIL,
         label="Email",
         widget=forms.EmailInput(attrs=dict(PLAIN_TEXT)),
-        error_messages={"required": "Enter an email address.", "invalid": "Enter one email address."},
+        error_messages={"required": "Enter an email address.", "invalid": "Enter a valid email address."},
     )
     name = forms.CharField(required=False, max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     role = forms.ChoiceField(

@@ -22,7 +22,7 @@ from console.trees import text_of
 from tenants.keys import USERS, ItemKind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of
 from tenants.reading import USER_WRITTEN, form_digest, ids_of
-from tenants.writing import as_read, check_exists, check_writer, current_meta, entry_of, write_attempts
+from tenants.writing import as_read, check_exists, check_not_deleted, check_writer, entry_of, write_attempts
 
 # A page of a Query contains about 2,000 users.
 PAGES = 20
@@ -101,7 +101,7 @@ def add(tenant_id: str, values: UserValues, staff: Staff) -> None:
     check_writer(Permission.USER_WRITE, tenant_id, staff)
     check_key(partition_of(tenant_id), user_key(values.user_id))
     for attempt in write_attempts():
-        current_meta(tenant_id)
+        check_not_deleted(tenant_id)
         users = read_users(tenant_id)
         check_unique(users, values, is_new=True)
 

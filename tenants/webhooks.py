@@ -1,6 +1,7 @@
 """Recognise channels in pasted text: a webhook body as providers send it, a key, or only an id."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
@@ -9,6 +10,7 @@ from console.errors import Invalid
 from tenants.keys import TYPES, Channel, channels_with_id, checked_channel
 
 MAX_PASTED = 20_000
+_FORM_DATA = re.compile(r"[A-Za-z]\w*=")
 # For one text. Each candidate costs three reads.
 MAX_CANDIDATES = 6
 # Where webhooks name the receiver: (path to the value, channel type, prefix of the id).
@@ -28,8 +30,8 @@ _PATHS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
     """Return the channels that a text may mean, best first. `type_typed` restricts them to one type.
 
-    Accepts a key (`CHANNEL#teams#…`), a webhook's body as JSON or form data, or an id. Raises `Invalid` if nothing is
-    recognised.
+    Accepts a key (`CHANNEL#teams#…`), a type and an id (`whatsapp:+44…`), a webhook's body as JSON or form data, or an
+    id. Raises `Invalid` if nothing is recognised.
     """
     text = pasted.strip()
     if not text:
@@ -38,6 +40,10 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
         raise Invalid(f"That is longer than {MAX_PASTED:,} characters: paste the part that names the receiver.")
     if channel := Channel.of(text):
         return (channel,)
+    kind, parted, rest = text.partition(":")
+    if parted and kind.lower() in TYPES:
+        # As Twilio writes a number: whatsapp:+44…
+        return (checked_channel(kind, rest),)
     if _is_body(text):
         found = dict.fromkeys(_of_body(text, type_typed))
     else:
@@ -48,7 +54,7 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
 
 
 def _is_body(text: str) -> bool:
-    return text[0] in "{[" or ("=" in text and "&" in text)
+    return text[0] in "{[" or bool(_FORM_DATA.match(text))
 
 
 def _of_body(text: str, type_typed: str) -> Iterator[Channel]:
@@ -58,8 +64,10 @@ def _of_body(text: str, type_typed: str) -> Iterator[Channel]:
             continue
         for value in _values(body, path):
             if isinstance(value, str) and value.startswith(prefix):
+                # Meta writes our number without a plus.
+                plus = "+" if path[-1] == "display_phone_number" and value[:1].isdigit() else ""
                 try:
-                    yield checked_channel(kind, value.removeprefix(prefix))
+                    yield checked_channel(kind, plus + value.removeprefix(prefix))
                 except Invalid:
                     continue
 

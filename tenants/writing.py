@@ -16,6 +16,7 @@ from console.trail.recording import Actor, TrailEntry, build, tenant_trail
 from tenants.keys import META, partition_of
 from tenants.models import TenantItem, TenantMeta
 from tenants.queries import check_tenant
+from tenants.records import DELETED
 
 # How often a change is attempted when other writes to the same items interfere.
 TRIES = 4
@@ -67,8 +68,9 @@ def write_attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iter
 
 
 def check_exists(writes: TransactWrite, tenant_id: str) -> None:
-    """Add to a transaction the condition that the tenant exists."""
-    writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=TenantMeta.pk.exists())
+    """Add to a transaction the condition that the tenant exists and was not deleted."""
+    there = TenantMeta.pk.exists() & (TenantMeta.status.does_not_exist() | (TenantMeta.status != DELETED))
+    writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=there)
 
 
 def as_read(item: TenantItem, names: Iterable[str]) -> Condition:
@@ -86,6 +88,12 @@ def as_read(item: TenantItem, names: Iterable[str]) -> Condition:
         else:
             condition &= attribute.exists()
     return condition
+
+
+def check_not_deleted(tenant_id: str) -> None:
+    """Raise `NotFound` with a message if there is no such tenant, and `Conflict` if it was deleted. One read."""
+    if current_meta(tenant_id).plain("status") == DELETED:
+        raise Conflict("This tenant was deleted, so nothing can be added to it.")
 
 
 def current_meta(tenant_id: str) -> TenantMeta:

@@ -9,7 +9,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, describe_error, post_only_form
 from console.errors import Invalid, NotFound
-from console.permissions import Permission
+from console.permissions import TENANT, Permission
+from console.staff import known_companies
 from tenants import channels
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
@@ -88,7 +89,9 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Give a channel to another tenant."""
     tenant, mine = _load(request, tenant_id, ref)
-    form = TenantIdForm(request.POST if request.method == "POST" else None)
+    names = known_companies.known_to(request.staff, TENANT).of_kind(TENANT)
+    others = {each: name for each, name in names.items() if each != tenant_id}
+    form = TenantIdForm(request.POST if request.method == "POST" else None, others)
     question = TenantConfirmation(
         title="Move this channel?",
         points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step, so no webhook is lost.",),

@@ -1,11 +1,14 @@
 """Link companies to a tenant, and unlink them."""
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
 from console.permissions import Permission
+from console.redaction import redact
+from console.staff.known_companies import listed
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
@@ -43,7 +46,15 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
         for company_id in form.ids:
             if company_id not in linked:
                 companies.link(tenant_id, company_id, staff)
-        return "The companies are linked." if form.ids else "Nothing to link."
+        if not form.ids:
+            return "Nothing to link."
+        unknown = companies.without_data(form.ids)
+        if unknown is None:
+            messages.warning(request, "Whether anything is stored of these companies could not be checked.")
+            return "The companies are linked."
+        ids = "id" if len(unknown) == 1 else "ids"
+        doubt = f" Nothing is stored of {redact(listed(unknown))} yet. Check the {ids}." if unknown else ""
+        return f"The companies are linked.{doubt}"
 
     return process_form(request, page, act)
 

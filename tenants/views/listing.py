@@ -11,29 +11,39 @@ from console.access import StaffRequest, requires
 from console.permissions import Permission
 from tenants.forms import StatusFilter
 from tenants.queries import list_tenants
+from tenants.readiness import readiness_among
 
 
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
-    """List tenants by id; for htmx only the list. GET filter: status; `page` is a cursor, `open` redirects to an id."""
+    """List tenants by id; for htmx only the list, or the `readiness` of its rows, which costs more than the list.
+
+    GET filter: status; `page` is a cursor, `open` redirects to an id.
+    """
     if wanted := request.GET.get("open", "").strip():
         return redirect("tenant", wanted)
     form = StatusFilter(request.GET)
     form.is_valid()
     status = form.chosen("status")
-    page = list_tenants(request.staff, status, request.GET.get("page", ""))
+    cursor = request.GET.get("page", "")
+    page = list_tenants(request.staff, status, cursor)
     values = {"status": status} if status else {}
     context = {
         "form": form,
         "page": page,
         "clear_url": reverse("tenants") if values or form.errors else "",
-        "first_url": _url(values) if request.GET.get("page") else "",
+        "first_url": _url(values) if cursor else "",
         "back_url": _url(values | {"page": page.back}) if page.back else "",
         "next_url": _url(values | {"page": page.next}) if page.next else "",
         "may_write": request.staff.can(Permission.TENANT_WRITE),
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]
+    if is_fragment and request.GET.get("readiness"):
+        found = readiness_among(page.rows, request.staff)
+        rows = [(row, found[row.tenant_id]) for row in page.rows if row.tenant_id in found]
+        return render(request, "tenants/_readiness_cells.html", {"rows": rows})
+    context["readiness_url"] = _url(values | ({"page": cursor} if cursor else {}) | {"readiness": "1"})
     return render(request, "tenants/_list.html" if is_fragment else "tenants/index.html", context)
 
 

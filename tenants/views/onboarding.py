@@ -16,7 +16,7 @@ from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
-from tenants.companies import linkable
+from tenants.companies import linkable, without_data
 from tenants.forms import CompaniesForm, IdentityForm
 from tenants.keys import TYPES, Channel, label_of
 from tenants.onboarding import Draft, DraftChanged
@@ -174,6 +174,13 @@ def _admin(page: _OnboardingPage) -> HttpResponse:
 
 def _channels(page: _OnboardingPage) -> HttpResponse:
     rows = channel_rows(page.data, page.draft.channels)
+    if page.data is not None and rows.is_valid():
+        channels = [Channel(*pair) for pair in rows.pairs]
+        try:
+            for channel, why in onboarding.clashes_of(page.tenant.tenant_id, channels, page.request.staff):
+                rows.refuse((channel.type, channel.id), why)
+        except FAILURES as error:
+            return page.show(error, problem=describe_error(error, "the channels"), form=rows)
     return page.fill_in(rows, lambda: replace(page.draft, channels=tuple(Channel(*pair) for pair in rows.pairs)))
 
 
@@ -189,6 +196,7 @@ def _review(page: _OnboardingPage) -> HttpResponse:
         "draft": draft,
         "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
         "admins": page.tenant.admins,
+        "without_data": without_data(draft.companies),
     }
     if page.is_finished and page.data is not None:
         return _finished_already(page)
@@ -203,7 +211,7 @@ def _review(page: _OnboardingPage) -> HttpResponse:
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
         return page.show(error, problems=problems, problem=describe_error(error, "the tenant"), **shown)
-    messages.success(page.request, f"Everything is saved. {_left_to_do(tenant_id, staff)}")
+    messages.success(page.request, f"Saved. {_left_to_do(tenant_id, staff)}")
     return redirect("tenant", tenant_id)
 
 

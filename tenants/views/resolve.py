@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.errors import BadReference, Invalid
 from console.forms import add_reason_field
+from console.lookups.personal_searches import has_reason, needs_reason, record_search
 from console.permissions import Permission, Staff
-from console.personal_searches import has_reason, needs_reason, record_search
 from console.refs import seal_data, unseal_data
 from tenants.forms import ResolveForm
 from tenants.keys import Channel
@@ -45,7 +45,7 @@ def resolve(request: StaffRequest) -> HttpResponse:
 
 
 def _may_look(form: ResolveForm, staff: Staff) -> bool:
-    return not needs_reason(form.cleaned_data["carried"], staff) or has_reason(form)
+    return not needs_reason(form.cleaned_data["carried"], staff) or has_reason(form, staff)
 
 
 def _put_on_record(form: ResolveForm, channels: Iterable[Channel], staff: Staff) -> None:
@@ -57,7 +57,9 @@ def _put_on_record(form: ResolveForm, channels: Iterable[Channel], staff: Staff)
 
 
 def _resolved(channels: Iterable[Channel], staff: Staff) -> list[Resolved]:
-    return [resolve_channel(channel, staff) for channel in channels]
+    found = [resolve_channel(channel, staff) for channel in channels]
+    # What somebody has comes before what the text could also mean.
+    return sorted(found, key=lambda each: not each.claimants)
 
 
 def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.errors import Invalid, StoreUnavailable, Throttled
 from console.permissions import Permission
+from console.redaction.credentials import mask_text
 from tenants import settings
 from tenants.queries import load_tenant
 from tenants.reading import redactor_for, settings_facts
@@ -29,7 +30,7 @@ def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
     shown = redactor_for(staff)
     context = frame(tenant, staff, "tenant-settings") | {
         "facts": settings_facts(tenant.settings, shown),
-        "text": shown(tenant.settings.text) if tenant.settings.problem else "",
+        "text": shown(mask_text(tenant.settings.text)) if tenant.settings.problem else "",
     }
     return render(request, "tenants/settings.html", context)
 

@@ -21,18 +21,25 @@ _POINTS = {
         "Its settings, users and channels stay.",
     ),
     StatusStep.REACTIVATE: ("Webhooks that find the tenant are served again.",),
+    StatusStep.DISCARD: (
+        "Its channels are released, so other tenants can have them.",
+        "Its users, its links to companies and what was typed in the onboarding are removed.",
+        "Its id stays taken, and its history stays.",
+        "You cannot undo this.",
+    ),
 }
 _DONE = {
     StatusStep.ACTIVATE: "The tenant is active.",
     StatusStep.SUSPEND: "The tenant is suspended.",
     StatusStep.REACTIVATE: "The tenant is active again.",
+    StatusStep.DISCARD: "The tenant is discarded. Its id stays taken.",
 }
 
 
 @requires(Permission.TENANT_WRITE)
 @require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
-    """Activate, suspend or reactivate a tenant."""
+    """Activate, suspend, reactivate or discard a tenant."""
     if step not in StatusStep.__members__.values():
         raise NotFound
     staff, wanted = request.staff, StatusStep(step)
@@ -51,7 +58,7 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         points=_POINTS[wanted],
         submit=f"{wanted.capitalize()} the tenant",
         back=reverse("tenant", args=[tenant_id]),
-        danger=wanted is StatusStep.SUSPEND,
+        danger=wanted in (StatusStep.SUSPEND, StatusStep.DISCARD),
         seen=tenant.status,
         form=form,
         unready=unready,

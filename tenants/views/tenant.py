@@ -18,6 +18,7 @@ from tenants.readiness import readiness_of
 from tenants.reading import redactor_for
 from tenants.records import DELETED
 from tenants.settings import overwritten
+from tenants.settings_text import mask_secrets
 from tenants.status import steps_from
 from tenants.views.frame import frame
 
@@ -38,13 +39,12 @@ def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """Show the readiness list; for htmx, the cell of the list of tenants. Raises `NotFound` for a deleted tenant."""
+    """Show the readiness list. Raises `NotFound` for a deleted tenant."""
     tenant = load_tenant(tenant_id, request.staff)
     if tenant.status == DELETED:
-        raise NotFound("The platform deleted this tenant, so it has no readiness list.")
+        raise NotFound("This tenant was deleted, so it has no readiness list.")
     context = frame(tenant, request.staff, "tenant", "Readiness") | {"readiness": readiness_of(tenant, request.staff)}
-    is_fragment = request.htmx  # type: ignore[attr-defined]
-    return render(request, "tenants/_readiness_cell.html" if is_fragment else "tenants/readiness.html", context)
+    return render(request, "tenants/readiness.html", context)
 
 
 @requires(Permission.TENANT_READ)
@@ -60,7 +60,12 @@ def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
     context = frame(tenant, staff, "tenant-history") | {
         "trail": trail,
         "overwritten": found,
-        "differences": [(key, *map(show, pair)) for key, pair in found.differences.items()] if found else [],
+        "differences": [
+            (key, *(show(mask_secrets(key, each)) if each else "" for each in pair))
+            for key, pair in found.differences.items()
+        ]
+        if found
+        else [],
         "first_url": url if request.GET.get("page") else "",
         "next_url": f"{url}?{urlencode({'page': trail.next})}" if trail.next else "",
     }
@@ -73,7 +78,7 @@ def memories(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """List what the platform remembers of the sessions of a tenant's users."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
-    rows, following = list_memories(tenant_id, staff, request.GET.get("page", ""))
+    rows, following = list_memories(tenant_id, staff, request.GET.get("page", ""), tenant.names)
     url = reverse("tenant-memories", args=[tenant_id])
     context = frame(tenant, staff, "tenant", "Memories") | {
         "rows": [(row, tree_of(row.facts) if row.facts not in (None, "", [], {}) else None) for row in rows],

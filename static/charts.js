@@ -226,16 +226,18 @@
   function show(figure) {
     if (figure.querySelector("details")) return; // it is shown already
     const table = figure.querySelector("table");
-    const chart = read(figure, table);
-    if (!chart.rows.length) return;
-    const scroller = document.createElement("div");
-    scroller.className = "plot scroll";
+    if (!table) return;
     const details = document.createElement("details");
     const summary = document.createElement("summary");
     summary.textContent = "Show the numbers";
     const numbers = table.parentNode;
-    numbers.before(...[scroller, legendOf(chart), details].filter(Boolean));
+    numbers.before(details);
     details.append(summary, numbers);
+    if ("empty" in figure.dataset) return;
+    const chart = read(figure, table);
+    const scroller = document.createElement("div");
+    scroller.className = "plot scroll";
+    details.before(...[scroller, legendOf(chart)].filter(Boolean));
     let drawn = 0;
     new ResizeObserver(() => {
       if (!scroller.clientWidth || scroller.clientWidth === drawn) return;

@@ -2,11 +2,11 @@
    - asks what is new and says so in one line above the messages; what came is shown when it is asked for, and by itself
      to who has the conversation: then it is read out, and the focus stays where it is
    - puts all that depends on who has the conversation up to date: at once, but for the hand-off panel while the pointer or
-     the focus is in it or something is typed there
+     the focus is in it or something is typed there; what a return would leave unanswered with each message
    - puts messages in without touching those that are there: nobody who reads is moved, nothing that is open closes */
 "use strict";
 
-/* global say, linkTo, isSignedOut, keepFresh -- of console.js and live.js, which every page has */
+/* global say, linkTo, isSignedOut, keepFresh, scrollToEnd, isEndInView -- of console.js, live.js and talk.js, which every page has */
 
 (() => {
   const place = document.getElementById("news");
@@ -75,6 +75,7 @@
       if (state.textContent !== said.textContent) state.textContent = said.textContent;
       return false;
     }
+    if (now?.id === "return" && isBusy()) return false;
     if (fresh.id === "reply") {
       document.dispatchEvent(new CustomEvent("console:reply-box", { detail: fresh }));
       return true;
@@ -138,22 +139,19 @@
       merge(list, freshList);
       const [totals, freshTotals] = [talk(), fresh].map((each) => each.querySelector(".totals"));
       if (freshTotals) totals?.replaceWith(freshTotals);
+      talk().querySelector("[data-at-work]")?.replaceWith(fresh.querySelector("[data-at-work]"));
     } else talk().replaceChildren(...fresh.childNodes);
     talk().dataset.shown = fresh.dataset.shown;
     window.htmx?.process(talk());
     return { arrived, isJoined };
   }
 
-  function isInView(element) {
-    const { top, bottom } = element.getBoundingClientRect();
-    return bottom > 0 && top < innerHeight;
-  }
-
   async function ask() {
     const url = new URL(place.dataset.latest, location.href);
     url.searchParams.set("latest", "1");
     const response = await fetch(url, { headers: { "HX-Request": "true" }, cache: "no-store" });
-    if (isSignedOut(response) || !response.ok) throw new Error(String(response.status));
+    if (isSignedOut(response)) return null;
+    if (!response.ok) throw new Error(String(response.status));
     const answer = new DOMParser().parseFromString(await response.text(), "text/html");
     return document.adoptNode(answer.getElementById("talk"));
   }
@@ -163,8 +161,8 @@
     return bring(true);
   }
 
-  /** Shows the messages that came. `asked`: by the person, who goes on with the first of them. */
-  async function bring(asked) {
+  /** Shows the messages that came. `asked`: by the person, who goes on with the first of them. `isOwn`: one is theirs. */
+  async function bring(asked, isOwn = false) {
     let fresh;
     try {
       fresh = await ask();
@@ -172,8 +170,8 @@
       tell("The messages could not be loaded: try again.");
       return;
     }
-    const last = messagesOf(talk()).at(-1);
-    const isAtEnd = !last || isInView(last);
+    if (!fresh) return tell("You are signed out.", { href: location.href, label: "Sign in again" });
+    const isAtEnd = isOwn || isEndInView();
     const { arrived, isJoined } = put(fresh);
     told.delete("messages");
     if (asked) told.clear();
@@ -183,7 +181,8 @@
       if (asked) arrived.focus({ preventScroll: true });
       else read(arrived);
       // Who reads at the end goes on reading; who reads further up stays there, and is told the way.
-      if (isAtEnd || !isJoined) arrived.scrollIntoView({ block: "nearest" });
+      if (isAtEnd && !asked) scrollToEnd();
+      else if (isAtEnd || !isJoined) arrived.scrollIntoView({ block: "nearest" });
       else lead(arrived);
     }
     draw();
@@ -234,7 +233,7 @@
   }
 
   // A reply was written, or taken back, on this page.
-  document.addEventListener("console:replied", () => bring(false));
+  document.addEventListener("console:replied", () => bring(false, true));
 
   keepFresh({
     url() {

@@ -22,37 +22,44 @@ function isSignedOut(response) {
 }
 
 /** Keeps an open page fresh: asks again and again, slower in a hidden tab and after failures, at once when it is seen
-    again. Ends, saying so, when nobody is signed in any more or what is shown is no longer theirs to see.
-    url, tag, every: functions, as all of these may change; receive: gets an answer that says something new;
+    again. Pauses, saying so, while nobody is signed in: until the tab is seen again. Ends when what is shown is no
+    longer theirs to see.
+    url, tag, every: functions, as all of these may change; note: gets an answer that says nothing new; receive: one
+    that does;
     tell: shows words ("" for none) and a link, {href, label}; what: the page in words; first: milliseconds. */
-function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
+function keepFresh({ url, tag = () => "", note = () => {}, every, receive, tell, what, first }) {
   const HIDDEN_FACTOR = 8;
   const SLOWEST_MS = 120000;
-  const FAILURES_TOLD = 2;
+  const FAILURES_KEPT_HEIGHT = 2;
   let failures = 0;
   let timer = 0;
 
-  function stop(words, link) {
+  function pause(words, link) {
     clearTimeout(timer);
-    timer = -1;
     tell(words, link);
+  }
+
+  function stop(words, link) {
+    pause(words, link);
+    timer = -1;
   }
 
   async function ask() {
     const response = await askAgain(url(), tag());
     if (timer < 0) return;
     if (isSignedOut(response)) {
-      stop(`You are signed out, so this ${what} is no longer updated.`, { href: location.href, label: "Sign in again" });
+      pause(`You are signed out, so this ${what} is no longer updated.`, { href: location.href, label: "Sign in again" });
       return;
     }
     if (response?.status === 403 || response?.status === 404) {
       stop(`You can no longer see this ${what}.`, { href: "/", label: "Go to your start page" });
       return;
     }
+    if (response?.status === 304) note(response);
     if (response?.status === 200) receive(await response.text(), response);
     const answered = response?.ok || response?.status === 304;
     failures = answered ? 0 : failures + 1;
-    if (failures === FAILURES_TOLD) tell("Not live: the server does not answer. Trying again …");
+    if (failures === FAILURES_KEPT_HEIGHT) tell("Not live: the server does not answer. Trying again …");
     else if (answered) tell("");
     plan();
   }
@@ -68,6 +75,8 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     if (document.hidden) plan();
     else ask();
   });
+  // The browser knows when its network is back, long before the next try.
+  addEventListener("online", () => timer < 0 || ask());
   timer = setTimeout(ask, first);
 }
 
@@ -79,13 +88,13 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const EVERY_MS = 8000; // a colleague is told within ten seconds
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
-  const TOLD = "console-told"; // the height of what colleagues told on the page before: room is kept for it, so that nothing moves
+  const KEPT_HEIGHT = "console-notices"; // the height of the notices on the page before: room is kept for it, so that nothing moves
   const SOUND = "console-sound";
   const MINE = "/queue/?tab=mine";
-  const FOR_YOU = "/told/";
+  const FOR_YOU = "/notices/";
   const button = document.getElementById("notify");
   const soundButton = document.getElementById("notify-sound");
-  const place = document.getElementById("told");
+  const place = document.getElementById("notices");
   const isLive = Boolean(document.querySelector("#queue[data-poll]")); // queue.js tells what it sees
   let tag = "";
   let timer = 0;
@@ -94,43 +103,44 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const WRITES_MS = 15000;
   let typed = 0;
   let lastMine = -1;
-  let known = null; // what was told already
+  let isPaused = false; // nobody is signed in
+  let known = null; // the notices that were there before
   const room = new CSSStyleSheet();
 
   /** What colleagues tell this person: the latest in words, and where the rest is. */
-  function showTold(told) {
+  function showNotices(notices) {
     if (!place) return;
-    const fresh = known ? told.find((each) => !known.has(each.id)) : null;
-    known = new Set(told.map((each) => each.id));
+    const fresh = known ? notices.find((each) => !known.has(each.id)) : null;
+    known = new Set(notices.map((each) => each.id));
     if (fresh) notify(fresh.words, fresh.id, fresh.url);
-    place.hidden = told.length === 0 || location.pathname === FOR_YOU;
+    place.hidden = notices.length === 0 || location.pathname === FOR_YOU;
     room.replaceSync("");
     place.removeAttribute("aria-busy");
-    if (place.hidden) sessionStorage.removeItem(TOLD);
+    if (place.hidden) sessionStorage.removeItem(KEPT_HEIGHT);
     const text = place.querySelector("div");
-    const [first] = told;
-    const shown = first && `${told.length} ${first.id} ${first.words}`; // of several given at once the words grow
+    const [first] = notices;
+    const shown = first && `${notices.length} ${first.id} ${first.words}`; // of several given at once the words grow
     if (!first || text.dataset.shown === shown) return;
     text.dataset.shown = shown;
     const open = linkTo({ href: first.url, label: "Open it" });
-    const all = linkTo({ href: FOR_YOU, label: told.length > 1 ? `All ${told.length}` : "Dismiss" });
+    const all = linkTo({ href: FOR_YOU, label: notices.length > 1 ? `All ${notices.length}` : "Dismiss" });
     open.addEventListener("click", () => {
       putAway(first.id);
-      if (told.length === 1) sessionStorage.removeItem(TOLD);
+      if (notices.length === 1) sessionStorage.removeItem(KEPT_HEIGHT);
     });
     const words = document.createElement("bdi");
     words.textContent = first.words;
     text.replaceChildren(words, " ", open, " · ", all);
-    if (!place.hidden) sessionStorage.setItem(TOLD, place.offsetHeight);
+    if (!place.hidden) sessionStorage.setItem(KEPT_HEIGHT, place.offsetHeight);
   }
 
   /** Room for what is there from before; its words come with the first answer, and are kept nowhere. */
   function keepRoom() {
     if (!place) return;
-    if (location.pathname === FOR_YOU) sessionStorage.removeItem(TOLD);
-    const height = Number(sessionStorage.getItem(TOLD));
+    if (location.pathname === FOR_YOU) sessionStorage.removeItem(KEPT_HEIGHT);
+    const height = Number(sessionStorage.getItem(KEPT_HEIGHT));
     if (!height) return;
-    room.replaceSync(`#told { min-height: ${height}px; }`);
+    room.replaceSync(`#notices { min-height: ${height}px; }`);
     document.adoptedStyleSheets.push(room);
     place.setAttribute("aria-busy", "true");
     place.querySelector("div").replaceChildren(linkTo({ href: FOR_YOU, label: "New for you" }));
@@ -150,7 +160,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     });
   }
 
-  /** Who opens what they were told of has seen it. */
+  /** Who opens what a notice is about has seen it. */
   function putAway(id) {
     const token = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}")["X-CSRFToken"] ?? "";
     fetch(FOR_YOU, { method: "POST", keepalive: true, headers: { "X-CSRFToken": token }, body: new URLSearchParams({ id }) }).catch(() => {});
@@ -185,11 +195,11 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     if (!isWanted()) return;
     if (localStorage.getItem(SOUND) === "yes") beep();
     if (!document.hidden) return;
-    const told = new Notification(words, { tag });
-    told.onclick = () => {
+    const shown = new Notification(words, { tag });
+    shown.onclick = () => {
       window.focus();
       if (url) location.assign(url);
-      told.close();
+      shown.close();
     };
   }
 
@@ -240,16 +250,17 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
 
   async function ask() {
     const response = await askAgain(url + reading(), tag);
-    if (isSignedOut(response) || response?.status === 403) return;
+    isPaused = isSignedOut(response) || response?.status === 403;
+    if (isPaused) return;
     if (response?.ok) {
       tag = response.headers.get("ETag") ?? "";
-      const { waiting, mine, told, here } = await response.json();
+      const { waiting, mine, notices, here } = await response.json();
       if (!isLive && last !== null && number(waiting) > number(last)) notifyWaiting(waiting);
       show(waiting);
       if (mine > lastMine && lastMine >= 0) notify("A customer wrote to you", "mine", MINE);
       lastMine = mine;
-      showTold(told);
-      showUnread(mine + told.length);
+      showNotices(notices);
+      showUnread(mine + notices.length);
       if (presence && presence.textContent !== here) presence.textContent = here;
     }
     plan();
@@ -259,6 +270,9 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     clearTimeout(timer);
     timer = setTimeout(ask, EVERY_MS);
   }
+
+  // Signed in again in another tab.
+  document.addEventListener("visibilitychange", () => isPaused && !document.hidden && ask());
 
   show(sessionStorage.getItem(SHOWN) ?? "");
   last = null;

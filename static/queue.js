@@ -125,6 +125,7 @@
   keepFresh({
     url: () => list.dataset.poll,
     tag: () => tag,
+    note: (response) => (tag = response.headers.get("ETag") ?? tag),
     every: () => every,
     receive(html, response) {
       tag = response.headers.get("ETag") ?? "";
@@ -132,6 +133,6 @@
     },
     tell,
     what: "list",
-    first: 300, // the counts of the other tabs come with the first answer
+    first: every,
   });
 })();

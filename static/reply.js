@@ -123,8 +123,12 @@
   function count() {
     const [place, field] = [box()?.querySelector("[data-count]"), area()];
     if (!place || !field) return;
-    const [length, most] = [field.value.length, field.maxLength];
-    const words = `${length.toLocaleString("en-GB")} of ${most.toLocaleString("en-GB")}`;
+    // As the server counts: an emoji is one character.
+    const [length, most] = [[...field.value].length, Number(field.dataset.most)];
+    const [over, limit] = [length - most, most.toLocaleString("en-GB")];
+    const words = over > 0 ? `${over.toLocaleString("en-GB")} too many: up to ${limit}` : `${length.toLocaleString("en-GB")} of ${limit}`;
+    place.classList.toggle("over", over > 0);
+    field.setCustomValidity(over > 0 ? `Shorten your reply to ${limit} characters.` : "");
     place.textContent = "parts" in box().dataset && length ? `${words} · ${parts(field.value)} SMS` : words;
   }
 
@@ -145,29 +149,57 @@
 
   /* ---- Sending ----------------------------------------------------------------------------------------------- */
 
-  async function post(sent) {
+  const OUT = "You are signed out, so nothing was sent. Your text is kept.";
+  const OTHER = "Somebody else is signed in here now, so nothing was sent. Copy your text, then reload.";
+
+  /** Takes the token for forms of whoever is signed in now: it is another one after each sign-in. Gives why it cannot. */
+  async function renewToken() {
+    const response = await fetch(location.href, { redirect: "manual", cache: "no-store" });
+    if (isSignedOut(response)) return OUT;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    // The key of drafts is a person's own.
+    const fresh = page.getElementById("reply");
+    if (fresh?.dataset.draft !== box().dataset.draft) return OTHER;
+    const headers = page.body.getAttribute("hx-headers");
+    document.body.setAttribute("hx-headers", headers);
+    for (const each of document.querySelectorAll("[name=csrfmiddlewaretoken]")) each.value = JSON.parse(headers)["X-CSRFToken"];
+    return "";
+  }
+
+  async function post(sent, isAgain = false) {
     const response = await fetch(sent.action, {
       method: "POST", body: new FormData(sent), headers: { "HX-Request": "true" }, redirect: "manual", cache: "no-store",
     });
-    if (isSignedOut(response)) return { isOut: true };
+    if (isSignedOut(response)) return { why: OUT };
+    if (response.status === 403 && !isAgain) {
+      const why = await renewToken();
+      return why ? { why } : post(sent, true);
+    }
     const html = await response.text();
     const answer = new DOMParser().parseFromString(html, "text/html");
     return { answer, token: answer.getElementById("reply-token"), fresh: answer.getElementById("reply") };
   }
 
-  /** Sends a form of the box or of a reply; what it answers is put in its place. Gives whether it was done. */
+  const isUndo = (sent) => sent.matches("[data-undo-reply]");
+
+  /** Sends a form of the box or of a reply; what it answers is put in its place. */
   async function send(sent) {
     tell("");
+    document.getElementById("messages")?.replaceChildren(); // "Your reply is on its way", of a form sent without this script
     try {
-      const { isOut, token, fresh } = await post(sent);
-      if (isOut) {
+      const { why, token, fresh } = await post(sent);
+      if (why) {
         await keep();
-        tell("You are signed out, so nothing was sent. Your text is kept.", { href: location.href, label: "Sign in again" });
+        tell(why, { href: location.href, label: why === OUT ? "Sign in again" : "Reload" });
       } else if (token) {
         take(token, sent);
-        return true;
+        say(isUndo(sent) ? "Not sent. Your text is in the box again." : "Your reply is on its way.");
       } else if (fresh) {
         renew(document.adoptNode(fresh));
+        if (isUndo(sent)) {
+          document.dispatchEvent(new CustomEvent("console:replied"));
+          say("Not sent. Your template is filled in as it was.");
+        }
       } else {
         tell("The server could not answer. Send it again: the customer gets it only once.");
       }
@@ -176,7 +208,6 @@
     } finally {
       sent.dispatchEvent(new CustomEvent("console:answered", { bubbles: true }));
     }
-    return false;
   }
 
   /** It is done: the box is ready for the next reply, or has the text that was taken back. */
@@ -220,7 +251,8 @@
     if (!place.hidden) return close();
     try {
       const response = await fetch(box().querySelector("[data-saved]").href, { headers: { "HX-Request": "true" }, cache: "no-store" });
-      if (!response.ok || isSignedOut(response)) throw new Error(String(response.status));
+      if (isSignedOut(response)) return tell("You are signed out. Your text is kept.", { href: location.href, label: "Sign in again" });
+      if (!response.ok) throw new Error(String(response.status));
       const answer = new DOMParser().parseFromString(await response.text(), "text/html");
       place.replaceChildren(...[...answer.body.childNodes].map((each) => document.adoptNode(each)));
     } catch {
@@ -291,7 +323,7 @@
     if (!isOurs) return;
     event.preventDefault();
     if (sent === form() && !text().trim()) return;
-    send(sent).then((isDone) => isDone && say(sent.matches("[data-undo-reply]") ? "Not sent. Your text is in the box again." : "Your reply is on its way."));
+    send(sent);
   });
 
   document.addEventListener("input", (event) => {

@@ -1,10 +1,22 @@
 /* Reading a conversation, whichever store it is of:
-   - it is opened at its end (data-scroll-end)
+   - it is opened at its end (data-scroll-end), which stays in view above the reply box, however high that is
    - earlier messages come in above without moving what one reads, and the focus stays with who asked for them
    - what was revealed (data-revealed) gets the focus and is read out */
 "use strict";
 
 /* global say -- of console.js, which every page has */
+
+/** Shows the end of the talk, above the reply box; with what stands there if one cannot just write. */
+function scrollToEnd() {
+  const instead = document.querySelector("#reply[data-holds=yes]:not(:has(#reply-text))");
+  (instead ?? document.getElementById("talk"))?.scrollIntoView({ block: "end" });
+}
+
+/** Whether the end of the talk is in view: at least the last line of it. */
+function isEndInView() {
+  const end = document.getElementById("talk")?.getBoundingClientRect().bottom ?? 0;
+  return end > 0 && end <= innerHeight;
+}
 
 (() => {
   let asked = null; // before earlier messages come in: the first message shown, where it stands, whether the link had the focus
@@ -47,13 +59,35 @@
 
   /* ---- Start ------------------------------------------------------------------------------------------------- */
 
-  function scrollToEnd() {
-    const transcript = document.querySelector("[data-scroll-end]");
-    // On small screens the hand-off panel stands first and stays in view; .latest leads to the end.
-    if (!transcript || location.hash || matchMedia("(max-width: 900px)").matches) return;
-    if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return; // the browser restores the place
-    (document.querySelector("#reply:not([hidden])") ?? transcript.lastElementChild)?.scrollIntoView({ block: "end" });
+  const box = () => document.querySelector("#reply:has(#reply-text)");
+  let height = 0; // of the reply box
+
+  /** Keeps the end of the talk above the reply box, which gets higher with its text, and comes and goes. */
+  function makeWay() {
+    if (!box() || box().offsetHeight === height) return;
+    const isAtEnd = isEndInView();
+    height = box().offsetHeight;
+    document.documentElement.style.setProperty("--reply-height", `${height}px`);
+    if (isAtEnd) scrollToEnd();
   }
 
-  scrollToEnd();
+  const main = document.querySelector("main.reading .main");
+  if (main) new ResizeObserver(makeWay).observe(main);
+
+  function open() {
+    if (!document.querySelector("[data-scroll-end]") || location.hash) return;
+    if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return; // the browser restores the place
+    // On a small screen the hand-off comes first for who may take the conversation, and the end for who has it; where one
+    // cannot just write, only if there is nothing to say of what was just done.
+    const isSaid = Boolean(document.getElementById("messages")?.textContent.trim());
+    if (box() || (document.querySelector("#reply[data-holds=yes]") && !isSaid) || !matchMedia("(max-width: 900px)").matches) scrollToEnd();
+    makeWay();
+  }
+
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("a[href='#latest']")) return;
+    event.preventDefault();
+    scrollToEnd();
+  });
+  open();
 })();

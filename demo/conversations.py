@@ -1,7 +1,7 @@
 """Turn dialogues into items of the conversations table, with the records of what colleagues did about them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ Timed = tuple[Turn, datetime]
 
 FILES = (
     "waiting", "by-rule", "held", "handed-back", "drift", "long",
-    "cucumber", "northwind", "lumen", "harbour", "europe", "right-to-left", "asia",
+    "cucumber", "northwind", "lumen", "harbour", "europe", "right-to-left", "asia", "at-work",
 )  # fmt: skip
 DRIFT = {"set", "unset", "messages"}
 HEADERS = DRIFT | {
@@ -27,8 +27,11 @@ HEADERS = DRIFT | {
 }  # fmt: skip
 PROMPT, CUSTOMER, ASSISTANT, RAW = "prompt", "customer", "assistant", "raw"
 _ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant", RAW: ""}
-# What customers write to people: before the demo begins, and after somebody takes their conversation in it.
-QUEUED, NEXT = "queued", "next"
+KINDS = {*_ROLES, *EVENTS}
+# What customers write to people: before the demo begins, of which only the provider has some, and after somebody takes
+# their conversation in it; and what the AI is answering as it begins.
+QUEUED, DROPPED, NEXT, STAGED = "queued", "dropped", "next", "staged"
+NOT_TOLD = (QUEUED, DROPPED, NEXT, STAGED)
 _LIFETIME = timedelta(days=180)
 # The share of conversations without a request for a human that have middleware records.
 _WITH_MIDDLEWARE = 0.6
@@ -36,40 +39,52 @@ _WITH_MIDDLEWARE = 0.6
 _ARN = "arn:aws:secretsmanager:eu-west-2:123456789012:secret:ai-multi-comms"
 PROVIDERS = {"whatsapp": "twilio", "sms": "twilio", "email": "sendgrid"}
 
+# Companies and projects by the project's id.
+Projects = Mapping[str, tuple[Item, Item]]
+
+
+def index_projects(companies: Sequence[Item]) -> Projects:
+    """Return each project of the companies, with its company, by its id."""
+    return {project["id"]: (company, project) for company in companies for project in company["project"]}
+
+
 COMPANIES: list[Item] = read_toml("companies")["company"]
-PROJECTS: dict[str, tuple[Item, Item]] = {
-    project["id"]: (company, project) for company in COMPANIES for project in company["project"]
-}
+PROJECTS = index_projects(COMPANIES)
 
 
 def items(now: datetime) -> Iterator[Record]:
     """Yield conversations and all records about them, as (table key, item). Raises `DialogueError`."""
     for dialogue in dialogues():
-        dialogue.turns = [turn for turn in dialogue.turns if turn.kind not in (QUEUED, NEXT)]
-        yield from _story(dialogue, now)
+        dialogue.turns = [turn for turn in dialogue.turns if turn.kind not in NOT_TOLD]
+        yield from tell_story(dialogue, now)
 
 
 def dialogues() -> Iterator[Dialogue]:
     """Yield every dialogue with a customer. Raises `DialogueError`."""
     for name in FILES:
-        yield from read(name, 2, HEADERS, {*_ROLES, *EVENTS, QUEUED, NEXT})
+        yield from read(name, 2, HEADERS, {*KINDS, *NOT_TOLD})
 
 
-def key_of(dialogue: Dialogue) -> tuple[str, str]:
+def key_of(dialogue: Dialogue, projects: Projects = PROJECTS) -> tuple[str, str]:
     """Return the key of a dialogue's item: `primary_channel` and `conversation_id`. Raises `DialogueError`."""
     project_id, request_id = dialogue.words
-    if project_id not in PROJECTS:
+    if project_id not in projects:
         raise DialogueError(dialogue.place, f"no project “{project_id}” in companies.toml")
     recipient = dialogue.needed("email" if dialogue.needed("channel") == "email" else "phone")
-    company_id = PROJECTS[project_id][0]["id"]
+    company_id = projects[project_id][0]["id"]
     return recipient, dialogue.get("id", f"{company_id}#{project_id}#{request_id}#{recipient.lstrip('+')}")
 
 
-def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
-    """Yield one conversation and its records. Random numbers are seeded per dialogue, so others do not affect them."""
+def tell_story(
+    dialogue: Dialogue, now: datetime, projects: Projects = PROJECTS, *, has_middleware: bool = True
+) -> Iterator[Record]:
+    """Yield one conversation and its records. Raises `DialogueError`.
+
+    Random numbers are seeded per dialogue, so others do not affect them.
+    """
     rng = Random("/".join(dialogue.words))  # nosec B311
     timed = _timed(dialogue, now, rng)
-    item = _item(dialogue, timed, now, rng)
+    item = _item(dialogue, timed, now, rng, projects)
     acted = HandOffs(item, rng)
     for turn, at in timed:
         if turn.kind in EVENTS:
@@ -79,8 +94,8 @@ def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
         return
     yield "CONVERSATIONS", item
     yield from acted.records
-    if acted.asked or rng.random() < _WITH_MIDDLEWARE:
-        _, project = PROJECTS[item["project_id"]]
+    if has_middleware and (acted.asked or rng.random() < _WITH_MIDDLEWARE):
+        _, project = projects[item["project_id"]]
         yield from records(item, project, acted.asked, now, rng)
 
 
@@ -142,12 +157,12 @@ def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta
 # --- What the platform stores
 
 
-def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random) -> Item:
+def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random, projects: Projects) -> Item:
     """Return the item with every attribute in the platform's schema."""
     said = [(turn, at) for turn, at in timed if turn.kind in _ROLES]
     project_id, request_id = dialogue.words
-    primary_channel, conversation_id = key_of(dialogue)
-    company, project = PROJECTS[project_id]
+    primary_channel, conversation_id = key_of(dialogue, projects)
+    company, project = projects[project_id]
     channel, status = dialogue.needed("channel"), dialogue.needed("status")
     if channel not in project["channels"]:
         raise DialogueError(dialogue.place, f"project “{project_id}” has no channel “{channel}” in companies.toml")
@@ -232,7 +247,8 @@ def recipient_of(dialogue: Dialogue) -> Item:
 
 def credentials_of(company: Item, project: Item, channel: str) -> str:
     """Return the name of the secret with a project's credentials for a channel (schema platform-replies)."""
-    return f"{channel}/{company['slug']}/{project['id']}/{PROVIDERS[channel]}"
+    account = company.get("account") or f"{company['slug']}/{project['id']}"
+    return f"{channel}/{account}/{PROVIDERS[channel]}"
 
 
 def configuration(company: Item, project: Item, channel: str) -> Item:

@@ -122,6 +122,8 @@ class _Dispatcher:
         from demo import embedded_speed
 
         embedded_speed.apply()
+        # moto copies an expression by recursion: some hundred places to remove are too deep otherwise.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
         self._services: dict[str, WSGIApplication] = {
             prefix: embedded_speed.dynamodb if service == "dynamodb" else create_backend_app(service)  # type: ignore[arg-type]
             for prefix, service in SERVICES.items()

@@ -31,6 +31,7 @@ def apply() -> None:
         STATIC_MANIFEST="false",
         HAND_OFF_ROUTING="held",
         TABLE_CONVERSATIONS_STAGE="conversations-stage-demo",
+        TABLE_CONVERSATIONS_TRIGGER_LOCK="conversations-trigger-lock-demo",
         **dict.fromkeys(("HANDOFF_QUEUE_URL", "WHATSAPP_QUEUE_URL", "SMS_QUEUE_URL", "EMAIL_QUEUE_URL"), ""),
         **dict.fromkeys(("OUTBOX_QUEUE_URL", "RECEIPTS_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL"), ""),
         REPLY_PROVIDERS="whatsapp:twilio,sms:twilio,email:sendgrid",

@@ -9,22 +9,22 @@ from typing import Any
 from boto3.dynamodb.types import TypeSerializer
 
 from console.clock import to_iso
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store.calls import table_name
 from console.store.connection import call
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION
-from conversations.saved_replies.service import Owner, OwnerKind
-from demo import chats, conversations, read_toml, tenant_conversations, tenants, threads
+from conversations.team.saved_replies.service import Owner, OwnerKind
+from demo import chats, conversations, read_toml, tenant_conversations, tenants, threads, volume
 
 Record = tuple[str, dict[str, Any]]
 BATCH = 25
 _SAVED_REPLIES: list[dict[str, Any]] = read_toml("saved-replies")["saved"]
 
 
-def items(now: datetime) -> Iterator[Record]:
-    """Yield every item as (table key, item in plain Python for boto3's serializer).
+def items(now: datetime, further: int = 0) -> Iterator[Record]:
+    """Yield every item as (table key, item in plain Python for boto3's serializer), with so many further companies.
 
     The same aware `now` gives the same items; all times are relative to it. Raises `ValueError` for a naive `now`, and
     `DialogueError` for a dialogue that cannot be parsed.
@@ -32,7 +32,8 @@ def items(now: datetime) -> Iterator[Record]:
     if now.tzinfo is None:
         raise ValueError("now must be aware")
     now = now.astimezone(UTC)
-    for company in conversations.COMPANIES:
+    companies = volume.further_companies(further)
+    for company in (*conversations.COMPANIES, *companies):
         if company.get("registered", True):
             yield "CONSOLE", {"pk": PARTITION, "sk": company["id"], "name": company["name"], "source": "demo"}
         if levels := company.get("service_levels"):
@@ -40,8 +41,9 @@ def items(now: datetime) -> Iterator[Record]:
         for number, group in enumerate(company.get("group", ()), 1):
             yield "CONSOLE", {"pk": f"GROUPS#{company['id']}", "sk": f"group{number}", "version": 1, **group}
     yield from _saved_replies(now)
-    for part in (conversations, tenant_conversations, chats, threads, tenants):
+    for part in (conversations, volume, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)
+    yield from volume.further_items(companies, now)
 
 
 def _saved_replies(now: datetime) -> Iterator[Record]:
@@ -76,9 +78,9 @@ def create_tables(*, but: str = "") -> None:
             call("UpdateTimeToLive", TableName=table_name(key), TimeToLiveSpecification=ttl)
 
 
-def fill_tables(now: datetime) -> None:
-    """Write every item. Raises `DialogueError` and the store's errors."""
-    records = items(now)
+def fill_tables(now: datetime, further: int = 0) -> None:
+    """Write every item, with so many further companies. Raises `DialogueError` and the store's errors."""
+    records = items(now, further)
     while batch := list(islice(records, BATCH)):
         _write(batch)
 

@@ -1,4 +1,4 @@
-"""Sign-in links of the demo, one for each role. They work only on this machine, until its secret key changes."""
+"""Sign-in links of the demo, one for each role and a second agent. They work only here, until its key changes."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -13,15 +14,18 @@ from django.conf import settings
 
 from console import clock
 from console.clock import to_epoch, to_iso
+from console.errors import NotFound
 from console.store import queues
 from console.store.calls import table_name
 from console.store.connection import call
 from console.store.models import plain_item
+from conversations.handoff.locked import is_locked
+from conversations.handoff.partitions import QueueState, read_partitions
 from conversations.handoff.stored import held_in
 from conversations.models import Conversation
-from conversations.sending import credentials
-from demo import conversations
-from demo.conversations import NEXT, QUEUED, RAW, dialogues, key_of
+from conversations.providers import credentials
+from demo import conversations, volume
+from demo.conversations import DROPPED, NEXT, QUEUED, RAW, STAGED, dialogues, key_of
 from demo.dialogues import Dialogue, read
 from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN, DemoProvider
 
@@ -39,7 +43,7 @@ PAUSES = ((4.5, 7.0), (20.0, 30.0), (40.0, 60.0))
 # Seconds until they write after they were answered.
 ANSWERS_AFTER = (5.0, 8.0)
 LOOK_EVERY_SECONDS = 1.5
-STAGED = timedelta(seconds=70)
+KEPT_STAGED = timedelta(seconds=70)
 _LANGUAGE = re.compile(r"Language: (\w+)")
 
 Key = tuple[str, str]
@@ -52,9 +56,10 @@ UNREACHABLE, OPTED_OUT = {"+447700900038": 63024}, {"+447700900011": 21610}
 def create_secrets(endpoint: str, provider: DemoProvider) -> None:
     """Store the companies' credentials in Secrets Manager, and point the sender at it and at the provider."""
     settings.SECRETS_ENDPOINT = endpoint
+    settings.SECRET_NAMES = [f"{channel}/*" for channel in conversations.PROVIDERS]
     settings.TWILIO_API_URL = settings.SENDGRID_API_URL = provider.endpoint
     twilio = {"twilio_account_sid": ACCOUNT, "twilio_auth_token": TOKEN, "twilio_template_sid": TEMPLATE}
-    for company, project in conversations.PROJECTS.values():
+    for company, project in (*conversations.PROJECTS.values(), volume.SHARED):
         name = f"{company['assistant']} at {company['name']}"
         sendgrid = {"sendgrid_auth_value": SENDGRID_KEY, "sendgrid_from_email": company["email"]}
         for channel in project["channels"]:
@@ -85,26 +90,56 @@ def queue_urls() -> dict[str, str]:
 
 
 def fill_queue(now: datetime) -> None:
-    """Fill the hand-off queue with the demo's first messages. Raises `DialogueError` and the store's errors."""
+    """Fill the hand-off queue and the stage with the demo's first messages.
+
+    Raises `DialogueError` and the store's errors.
+    """
     for dialogue in dialogues():
-        said = [turn for turn in dialogue.turns if turn.kind == QUEUED]
+        said = [turn for turn in dialogue.turns if turn.kind in (QUEUED, STAGED)]
         for number, turn in enumerate(said):
             item = Conversation.get(*key_of(dialogue), consistent_read=True)
-            _receive(_context(item, turn.words(1)[1], f"queued {number}", now - turn.ago))
+            receive = _receive if turn.kind == QUEUED else _stage
+            receive(_context(item, turn.words(1)[1], f"{turn.kind} {number}", now - turn.ago))
     for dialogue in read("queue", 2, conversations.HEADERS, {RAW}):
         for content in [turn.json() for turn in dialogue.turns] or [_first_message(dialogue, now)]:
             _send(content)
 
 
+def fill_provider(provider: DemoProvider, now: datetime) -> None:
+    """Let customers send what the platform drops, so that only the provider has it.
+
+    Raises `DialogueError` and the store's errors.
+    """
+    for dialogue in dialogues():
+        dropped = [turn for turn in dialogue.turns if turn.kind == DROPPED]
+        for number, turn in enumerate(dropped):
+            with suppress(NotFound):
+                # A conversation that somebody keeps may be gone by now.
+                item = Conversation.get(*key_of(dialogue), consistent_read=True)
+                _send_by(provider, _context(item, "", f"dropped {number}", now), turn.words(1)[1], turn.ago)
+
+
+def _send_by(provider: DemoProvider, content: dict[str, Any], media: str = "", ago: timedelta = timedelta()) -> None:
+    """Let the provider receive a message of the demo; it has no list of emails."""
+    if content["channel_type"] != "email":
+        name, media_types = content["message_sid"], (media,) if media else ()
+        provider.receive(content["from"], content["to"], content["body"], media=media_types, ago=ago, name=name)
+
+
 def _receive(content: dict[str, Any]) -> None:
     """Stage and queue a customer's message for people, as the platform does."""
+    _stage(content)
+    _send(content)
+
+
+def _stage(content: dict[str, Any]) -> None:
+    """Stage a customer's message, as the platform does before it routes it."""
     fragment = {name: content[name] for name in ("conversation_id", "primary_channel", "body")}
     fragment["message_sid"] = content["email_id" if content["channel_type"] == "email" else "message_sid"]
     fragment["received_at"] = content["received_at"].removesuffix("Z")
     item = {name: {"S": value} for name, value in fragment.items()}
-    item["expires_at"] = {"N": str(to_epoch(clock.now() + STAGED))}
+    item["expires_at"] = {"N": str(to_epoch(clock.now() + KEPT_STAGED))}
     call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=item)
-    _send(content)
 
 
 def _send(content: dict[str, Any]) -> None:
@@ -166,8 +201,9 @@ class Customers:
 
     def _taken(self) -> Iterator[tuple[Key, datetime]]:
         """Yield key and time of each held conversation that was taken since the demo began."""
-        for company in conversations.COMPANIES:
-            for item in Conversation.hand_off_queue_index.query(held_in(company["id"])):
+        held = {each.company_id for each in read_partitions() if each.state == QueueState.HELD}
+        for company_id in sorted(held | {each["id"] for each in conversations.COMPANIES}):
+            for item in Conversation.hand_off_queue_index.query(held_in(company_id)):
                 taken = clock.parse_instant(item.hand_off_taken_at)
                 if taken is not None and taken >= self._began:
                     yield (item.primary_channel, item.conversation_id), taken
@@ -187,7 +223,11 @@ class Customers:
         item = Conversation.get(*key, consistent_read=True)
         lines = self._lines.get(key) or self._in_language.get(_language(item), [])
         if number < len(lines) and _is_for_people(item):
-            _receive(_context(item, lines[number], f"next {number}", now))
+            content = _context(item, lines[number], f"next {number}", now)
+            _send_by(self._provider, content)
+            if not is_locked(item.raw):
+                # While it is at work, the platform drops what customers write.
+                _receive(content)
 
     def _answered(self, recipient: str) -> datetime | None:
         """Return when the last message was sent to a recipient; None if none was, or if they cannot be reached."""

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Any
@@ -68,7 +68,9 @@ class DemoProvider(LoopbackServer):
     """An HTTP server on a loopback port.
 
     Messages to `failing` recipients fail after a second with Twilio's code; those to `refusing` ones are refused
-    immediately. Set `fault` to a function of method, path and form (or JSON) to inject a `ProviderFault`.
+    immediately. Its clock is `ahead` of ours. Set `fault` to a function of method, path and form (or JSON) to inject a
+    `ProviderFault`, and `lists_per_second` to refuse more reads of its list. What customers write (`receive`) is in
+    the list too.
     """
 
     def __init__(
@@ -79,8 +81,13 @@ class DemoProvider(LoopbackServer):
     ) -> None:
         self._failing, self._refusing, self._templates = failing or {}, refusing or {}, templates
         self.fault: FaultHook = lambda method, path, form: None
+        self.ahead = timedelta()
+        self.lists_per_second = 0
+        # How often the list was read, and when.
+        self.listed_at: list[datetime] = []
         super().__init__()
         self._accepted: list[dict[str, Any]] = []
+        self._received: list[dict[str, Any]] = []
         self._lock = threading.Lock()
 
     def start(self) -> str:
@@ -93,11 +100,44 @@ class DemoProvider(LoopbackServer):
         """Forget all accepted messages."""
         with self._lock:
             self._accepted.clear()
+            self._received.clear()
+
+    def receive(
+        self,
+        sender: str,
+        recipient: str,
+        text: str = "",
+        *,
+        media: tuple[str, ...] = (),
+        ago: timedelta = timedelta(),
+        lag: timedelta = timedelta(),
+        name: str = "",
+    ) -> str:
+        """Receive a customer's message with media of these content types, written some time ago; return its id.
+
+        Addresses have the prefix of their channel. It appears in the list after `lag`.
+        """
+        now = self._now()
+        name = name or f"{'MM' if media else 'SM'}{uuid.uuid4().hex}"
+        kept = {"id": name, "from": sender, "to": recipient, "text": text, "at": now - ago, "listed": now + lag}
+        with self._lock:
+            self._received.append(kept | {"media": media, "channel": "whatsapp" if "whatsapp:" in sender else "sms"})
+        return name
+
+    def redact(self, name: str) -> None:
+        """Remove the text and the media of a received message, as its account's owner can."""
+        with self._lock:
+            self._received = [
+                each | {"text": "", "media": ()} if each["id"] == name else each for each in self._received
+            ]
 
     @staticmethod
     def lost() -> ProviderFault:
         """Return a fault: the message is accepted, but the response never arrives."""
         return ProviderFault(accepts=True)
+
+    def _now(self) -> datetime:
+        return clock.now() + self.ahead
 
     def messages(self) -> list[dict[str, Any]]:
         """Return all accepted messages, oldest first: `id`, `channel`, `from`, `to`, `text`, `at` and the `request`."""
@@ -127,6 +167,7 @@ class DemoProvider(LoopbackServer):
             if not fault.status:
                 environ["demo.connection"].shutdown(socket.SHUT_RDWR)
         headers |= {"Content-Type": "application/json", "Content-Length": str(len(answer))}
+        headers["Date"] = format_datetime(self._now(), usegmt=True)
         start_response(f"{status} {HTTPStatus(status).phrase}", [*headers.items()])
         return _dripped(answer, drip) if drip else [answer]
 
@@ -144,6 +185,8 @@ class DemoProvider(LoopbackServer):
         messages = f"/2010-04-01/Accounts/{ACCOUNT}/Messages"
         if path == f"{messages}.json":
             return (201, self._created(form), {}) if method == "POST" else (200, self._listed(path, form), {})
+        if media := re.fullmatch(rf"{messages}/(\w+)/Media\.json", path):
+            return 200, self._media(path, media[1]), {}
         found = re.fullmatch(rf"{messages}/(\w+)\.json|/v1/Content/(\w+)", path)
         if found and found[2] in self._templates:
             return 200, {"sid": found[2], "language": "en", **self._templates[found[2]]}, {}
@@ -167,13 +210,13 @@ class DemoProvider(LoopbackServer):
         return self._record(self._keep(f"SM{uuid.uuid4().hex}", channel, form["From"], to, text, form))
 
     def _keep(self, name: str, channel: str, sender: str, to: str, text: str, request: Any) -> dict[str, Any]:
-        kept = {"id": name, "channel": channel, "from": sender, "to": to, "text": text, "at": clock.now()}
+        kept = {"id": name, "channel": channel, "from": sender, "to": to, "text": text, "at": self._now()}
         with self._lock:
             self._accepted.append(kept | {"request": request})
         return kept
 
     def _status(self, kept: dict[str, Any]) -> tuple[str, int | None]:
-        age, code = clock.now() - kept["at"], self._failing.get(kept["to"].removeprefix("whatsapp:"))
+        age, code = self._now() - kept["at"], self._failing.get(kept["to"].removeprefix("whatsapp:"))
         if age < DELIVERED:
             return "sent", None
         if code:
@@ -189,18 +232,48 @@ class DemoProvider(LoopbackServer):
         }
 
     def _listed(self, path: str, form: dict[str, Any]) -> dict[str, Any]:
-        """Return a page of messages, newest first, as Twilio does."""
+        """Return a page of messages, newest first, as Twilio does: the filter by date knows days only."""
+        now = self._now()
+        with self._lock:
+            recent = [each for each in self.listed_at if now - each < timedelta(seconds=1)]
+            self.listed_at.append(now)
+            kept = [*self._accepted, *(each for each in self._received if each["listed"] <= now)]
+        if self.lists_per_second and len(recent) >= self.lists_per_second:
+            raise _Refused(429, 20429, "Too Many Requests")
         since, size, page = form.get("DateSent>", "")[:10], int(form.get("PageSize", 50)), int(form.get("Page", 0))
         found = [
-            self._record(each)
-            for each in reversed(self.messages())
+            each
+            for each in sorted(kept, key=lambda each: each["at"])[::-1]
             if each["at"].astimezone(UTC).date().isoformat() >= since
             and (form.get("To", each["to"]), form.get("From", each["from"])) == (each["to"], each["from"])
             and each["channel"] != "email"
         ]
-        first, end = page * size, (page + 1) * size
-        more = f"{path}?{urlencode(form | {'Page': page + 1})}" if found[end:] else None
-        return {"messages": found[first:end], "page": page, "page_size": size, "next_page_uri": more}
+        # The links name the last message of a page, so that a newer one shifts none.
+        after = form.get("PageToken", "").removeprefix("PA")
+        first = next((number for number, each in enumerate(found, 1) if each["id"] == after), 0)
+        end = first + size
+        token = {"Page": page + 1, "PageToken": f"PA{found[end - 1]['id']}"} if found[end:] else {}
+        more = f"{path}?{urlencode(form | token)}" if token else None
+        records = [self._received_record(each) if "media" in each else self._record(each) for each in found[first:end]]
+        return {"messages": records, "page": page, "page_size": size, "next_page_uri": more}
+
+    def _received_record(self, kept: dict[str, Any]) -> dict[str, Any]:
+        times = dict.fromkeys(("date_created", "date_sent", "date_updated"), format_datetime(kept["at"]))
+        return {
+            **{"sid": kept["id"], "account_sid": ACCOUNT, "from": kept["from"], "to": kept["to"], "body": kept["text"]},
+            **{"status": "received", "error_code": None, "error_message": None, "direction": "inbound"},
+            **{"num_media": str(len(kept["media"])), **times},
+        }
+
+    def _media(self, path: str, name: str) -> dict[str, Any]:
+        """Return the media of a received message."""
+        found = next((each["media"] for each in self._received if each["id"] == name), ())
+        base = path.removesuffix(".json")
+        listed = [
+            {"sid": f"ME{number}", "parent_sid": name, "content_type": kind, "uri": f"{base}/ME{number}.json"}
+            for number, kind in enumerate(found)
+        ]
+        return {"media_list": listed, "page": 0, "page_size": 50, "next_page_uri": None}
 
     def _sendgrid(self, method: str, path: str, form: dict[str, Any]) -> Answered:
         if (method, path) == ("POST", "/mail/send"):

@@ -1,6 +1,6 @@
 """Accounts of the demo (`staff.toml`): one sign-in for each role, and others, as in a real company."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -22,20 +22,24 @@ _STAFF = read_toml("staff")
 PEOPLE: list[dict[str, Any]] = _STAFF["person"]
 PAST: list[dict[str, Any]] = _STAFF["past"]
 ROLES: dict[str, str] = {person["username"]: person["role"] for person in PEOPLE}
-# The accounts whose sign-in is printed: the first of each role.
-SIGN_INS: dict[str, str] = {person["role"]: person["username"] for person in reversed(PEOPLE)}
+# The accounts whose sign-in is printed: the first of each role, and a second agent.
+SIGN_INS: dict[str, str] = {person["role"]: person["username"] for person in reversed(PEOPLE)} | {"colleague": "tom"}
 _MAKE: dict[str, Callable[..., Any]] = {
     "invited": services.invite,
     "company sign-in": services.create_for_company_sign_in,
 }
 
 
-def create_staff(password: str = PASSWORD) -> None:
-    """Create the accounts, all with one password, and their trails. Raises the store's errors."""
+def create_staff(password: str = PASSWORD, *, agent_scope: Sequence[str] = ()) -> None:
+    """Create the accounts, all with one password, and their trails. Raises the store's errors.
+
+    `agent_scope` replaces the scope of the agent whose sign-in is printed.
+    """
     hashed = passwords.hash_password(password)
     now = clock.now()
     for person in PEOPLE:
-        _create(person, hashed)
+        is_shown_agent = person["username"] == SIGN_INS[Role.AGENT.value]
+        _create(person | {"scope": agent_scope} if agent_scope and is_shown_agent else person, hashed)
     for past in PAST:
         about, who = past.get("about", past["who"]), past["who"]
         entry = TrailEntry(staff_trail(about), Action(past["action"]), Actor(who, ROLES[who]), payload=past["payload"])
@@ -70,5 +74,5 @@ def _create(person: dict[str, Any], hashed: str) -> None:
 
 
 def sign_ins() -> dict[str, dict[str, str]]:
-    """Return the sign-in for each role: `{role: {"username", "password"}}`."""
-    return {role.value: {"username": SIGN_INS[role.value], "password": PASSWORD} for role in Role}
+    """Return the sign-in for each role, and of a second agent: `{role or "colleague": {"username", "password"}}`."""
+    return {each: {"username": SIGN_INS[each], "password": PASSWORD} for each in (*map(str, Role), "colleague")}

@@ -6,7 +6,7 @@ import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,38 @@ from django.core.servers.basehttp import ThreadedWSGIServer
 
 from console import clock
 from console.caching import invalidate_all
+from console.errors import ConsoleError
+from console.permissions import ALL
 from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
 from console.store import presence
 from console.store.calls import budget, table_name
-from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
 from conversations.insight.rebuilding import rebuild_conversations
 from conversations.receiving.worker import Receiver
-from conversations.work import all_parts
+from conversations.work.parts import all_parts
+from conversations.workers.beats import read_health
 from demo.dialogues import DialogueError
-from demo.dynamodb_local import DynamoDBLocal, Unavailable
+from demo.direct import handed_over
+from demo.dynoxide import Dynoxide
 from demo.embedded import EmbeddedDynamoDB, QuietHandler
 from demo.items import create_tables, fill_tables
 from demo.links import link
-from demo.platform import OPTED_OUT, UNREACHABLE, Customers, create_queues, create_secrets, fill_queue, queue_urls
+from demo.platform import (
+    OPTED_OUT,
+    UNREACHABLE,
+    Customers,
+    create_queues,
+    create_secrets,
+    fill_provider,
+    fill_queue,
+    queue_urls,
+)
 from demo.provider import ACCOUNT, TOKEN, DemoProvider
 from demo.receiver import WebhookReceiver, create_destinations
+from demo.server_process import Unavailable
 from demo.staff import PASSWORD, create_staff, sign_ins
+from demo.volume import most_companies
 
 # Limits of the indexer's rounds (each sweeps a page, and the demo has few), and of waiting for workers to end.
 ROUNDS, END_SECONDS = 100, 2.0
@@ -49,21 +63,22 @@ class Command(ConsoleCommand):
         parser.add_argument("--port", type=int, default=8000, help="port of the console; 0 picks a free one (8000)")
         parser.add_argument("--json", action="store_true", help="print addresses and sign-ins as one line of JSON")
         parser.add_argument(
-            "--dynamodb-local", action="store_true", help="use DynamoDB Local (Java) instead of the embedded DynamoDB"
+            "--companies", type=int, default=0, metavar="N", help="add N further companies, some with people who wait"
         )
-        parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the data in DIR; needs --dynamodb-local")
+        parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the data in DIR; needs dynoxide")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the services, write the data, print the sign-ins, and serve until interrupted."""
         folder: Path | None = options["keep"]
-        if folder and not options["dynamodb_local"]:
-            raise CommandError("The embedded DynamoDB keeps nothing. To keep data, add --dynamodb-local.")
+        further, most = options["companies"], most_companies()
+        if not 0 <= further <= most:
+            raise CommandError(f"--companies takes a number from 0 to {most}.")
         kept = Kept(folder) if folder else None
-        if options["dynamodb_local"]:
-            # DynamoDB Local is a separate process, which must end with this one.
+        if kept is not None:
+            # dynoxide is a separate process, which must end with this one.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         with (
-            _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, embedded),
+            _services(kept) as (settings.DYNAMODB_ENDPOINT, embedded),
             DemoProvider(UNREACHABLE, OPTED_OUT) as self.provider,
             WebhookReceiver() as receiver,
         ):
@@ -71,12 +86,14 @@ class Command(ConsoleCommand):
             create_secrets(embedded, self.provider)
             if not options["json"]:
                 slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
+                slow += f" With {further:,} further companies it takes longer." if further else ""
                 self.stderr.write(f"Starting the demo…{slow}")
             with budget(None):
                 # Without its table, Insight counts nothing yet: counting would take as long as the rest of the start.
                 create_tables(but="INSIGHT")
                 if kept is None or not kept.is_filled:
-                    _fill()
+                    _fill(further)
+                fill_provider(self.provider, clock.now())
                 create_destinations(receiver)
                 if kept is not None:
                     kept.note_filled()
@@ -128,6 +145,8 @@ def _text(summary: dict[str, Any], kept: Path | None) -> str:
             for role, each in summary["staff"].items()
         ),
         "",
+        "  The colleague is a second agent. Use a private window to be both, and try a race.",
+        "",
         f"  Ctrl-C stops the demo. Your changes are kept in {kept}."
         if kept
         else "  Ctrl-C stops the demo. Nothing is kept.",
@@ -141,10 +160,12 @@ class Kept:
 
     def __init__(self, folder: Path) -> None:
         """Use the secret key of an earlier demo in the folder, if there is one. Raises `CommandError`."""
-        self._file = folder / "demo.json"
+        self._file, self.data = folder / "demo.json", folder / "dynoxide.sqlite"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.is_filled = self._file.exists()
+            if self.is_filled and not self.data.exists():
+                raise CommandError(f"{folder} is from a demo on DynamoDB Local. Name an empty folder.")
             if self.is_filled:
                 settings.SECRET_KEY = json.loads(self._file.read_text())["secret_key"]
             elif any(folder.iterdir()):
@@ -162,24 +183,26 @@ class Kept:
 
 
 @contextmanager
-def _services(local: bool, folder: Path | None) -> Iterator[tuple[str, str]]:
+def _services(kept: "Kept | None") -> Iterator[tuple[str, str]]:
     """Run DynamoDB and SQS, and yield their endpoints. Raises `CommandError` if they cannot run here."""
     with ExitStack() as running:
         try:
             embedded = running.enter_context(EmbeddedDynamoDB())
-            database = running.enter_context(DynamoDBLocal(folder=folder)) if local else embedded
+            running.enter_context(handed_over(embedded))
+            database = running.enter_context(Dynoxide(kept.data)) if kept else embedded
         except Unavailable as error:
-            raise CommandError(f"DynamoDB Local cannot run here: {error}") from error
+            raise CommandError(f"The demo cannot keep data here: {error}") from error
         except ImportError as error:
             raise CommandError("The demo needs the packages of requirements.txt.") from error
         yield database.endpoint, embedded.endpoint
 
 
-def _fill() -> None:
+def _fill(further: int) -> None:
+    """Write the data, with so many further companies. Raises `CommandError` and the store's errors."""
     try:
         # Create staff first, while tables are small: moto copies the tables of every transaction.
-        create_staff()
-        fill_tables(clock.now())
+        create_staff(agent_scope=[ALL] if further else [])
+        fill_tables(clock.now(), further)
         fill_queue(clock.now())
     except DialogueError as error:
         raise CommandError(f"demo/dialogues/{error}") from error
@@ -215,8 +238,10 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
 
 def _count() -> None:
     """Count the existing conversations for Insight, in the background."""
-    for _ in rebuild_conversations():
-        continue
+    # The demo may be stopped before everything is counted.
+    with suppress(ConsoleError):
+        for _ in rebuild_conversations():
+            continue
 
 
 def _serve(port: int, ready: Callable[[str], None]) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ from django.template import Template
 from django.test.utils import _TestState
 
 from console.schema.tables import TABLES
-from demo import dynamodb_local
-from tests.direct import handed_over
+from demo import dynoxide
+from demo.server_process import Unavailable
 from tests.dynamodb import Store
 
 # Machines differ in speed: no example is failed for its time. CI tries the same examples each time, people new ones.
@@ -25,14 +26,16 @@ hypothesis.settings.load_profile("suite")
 DAILY = "not slow and not crawl and not browser"
 # What the tests of a folder are.
 FOLDERS = {"browser": "browser", "crawl": "crawl"}
+# Threads in which the console makes calls at the same time, for one request.
+OWN_THREADS = "dynamodb"
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--dynamodb-local",
+        "--dynoxide",
         action="store_true",
-        help="run the store-facing tests on DynamoDB Local instead of moto; its jars: DYNAMODB_LOCAL_JARS or .cache",
+        help="run the store-facing tests on dynoxide instead of moto",
     )
 
 
@@ -45,15 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
-    on_local = config.getoption("--dynamodb-local")
+    on_dynoxide = config.getoption("--dynoxide")
     items.sort(key=_places(items).__getitem__)
     for item in items:
         if folder := _folder(item):
             item.add_marker(FOLDERS[folder])
         if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.store)
-        if item.get_closest_marker("local_only") and not on_local:
-            item.add_marker(pytest.mark.skip(reason="needs DynamoDB Local: run with --dynamodb-local"))
+        if item.get_closest_marker("dynoxide_only") and not on_dynoxide:
+            item.add_marker(pytest.mark.skip(reason="needs dynoxide: run with --dynoxide"))
 
 
 def _places(items: list[pytest.Item]) -> dict[pytest.Item, float]:
@@ -94,20 +97,30 @@ def _plainly_rendered(django_test_environment: None) -> None:
 
 @pytest.fixture(scope="session")
 def dynamodb(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """The session's DynamoDB, without tables: moto in this process, or DynamoDB Local where asked for."""
-    if request.config.getoption("--dynamodb-local"):
-        server = dynamodb_local.DynamoDBLocal()
+    """The session's DynamoDB, without tables: moto in this process, or dynoxide where asked for."""
+    if request.config.getoption("--dynoxide"):
+        server = dynoxide.Dynoxide()
         try:
             endpoint = server.start()
-        except dynamodb_local.Unavailable as unavailable:
-            pytest.skip(f"DynamoDB Local cannot run here: {unavailable}")
-        yield Store(endpoint, local=True)
+        except Unavailable as unavailable:
+            pytest.skip(f"dynoxide cannot run here: {unavailable}")
+        yield Store(endpoint)
         server.stop()
     else:
+        from demo.direct import handed_over
         from demo.embedded import EmbeddedDynamoDB
 
-        with EmbeddedDynamoDB() as embedded, handed_over(embedded):
-            yield Store(embedded.endpoint, local=False)
+        with EmbeddedDynamoDB() as embedded, handed_over(embedded, is_apart=_is_raced):
+            yield Store(embedded.endpoint, embedded=True)
+
+
+def _is_raced() -> bool:
+    """Whether this is a thread that a test (or a server that a test runs) started.
+
+    These keep to the sockets: the switches from one to another there are what races are made of.
+    """
+    thread = threading.current_thread()
+    return thread is not threading.main_thread() and not thread.name.startswith(OWN_THREADS)
 
 
 @pytest.fixture(scope="session")
@@ -120,8 +133,10 @@ def _all_tables(dynamodb: Store) -> Store:
 def store(_all_tables: Store, settings) -> Store:
     """All tables of the registry, empty, and the console pointed at them. TTL is not switched on: nothing expires."""
     settings.DYNAMODB_ENDPOINT = _all_tables.endpoint
+    _all_tables.close_gaps()
     _forget_what_is_there()
-    _all_tables.empty()
+    # A test ends the processes that it starts.
+    _all_tables.empty(alone=True)
     return _all_tables
 
 
@@ -131,6 +146,7 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
     settings.DYNAMODB_ENDPOINT = dynamodb.endpoint
     suffix = uuid.uuid4().hex[:8]
     settings.TABLE_NAMES = {key: f"{spec.base}-{suffix}" for key, spec in TABLES.items()}
+    dynamodb.close_gaps()
     _forget_what_is_there()
     yield dynamodb
     dynamodb.drop_tables()
@@ -139,17 +155,17 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def _sqs_endpoint(dynamodb: Store) -> Iterator[str]:
-    """SQS of the tests' own moto; beside DynamoDB Local ElasticMQ, and where that is not to be had, a moto too."""
+    """SQS of the tests' own moto; beside dynoxide ElasticMQ, and where that is not to be had, a moto too."""
     from demo.embedded import EmbeddedDynamoDB
     from tests.elasticmq import ElasticMQ
 
-    if not dynamodb.local:
+    if dynamodb.embedded:
         yield dynamodb.endpoint
         return
     elasticmq = ElasticMQ()
     try:
         endpoint = elasticmq.start()
-    except dynamodb_local.Unavailable as unavailable:
+    except Unavailable as unavailable:
         warnings.warn(f"Queues are moto's, and not ElasticMQ's: {unavailable}", stacklevel=1)
         with EmbeddedDynamoDB() as embedded:
             yield embedded.endpoint

@@ -16,16 +16,17 @@ class Units:
 
 
 UNITS = {
-    "AI conversation": Units(12.5, 10),
-    "request": Units(9, 26),
-    "take": Units(2, 33),
-    "reply": Units(7, 54),
-    "message": Units(1, 32),
-    "hand back": Units(3, 33),
+    "AI conversation": Units(13, 10),
+    "request": Units(12, 30),
+    "take": Units(2, 29),
+    "reply": Units(10, 45),
+    "message": Units(1, 30),
+    "hand back": Units(3, 29),
     "conversation page": Units(5, 0),
     "conversation poll": Units(3, 0),
-    "queue poll": Units(10.5, 0),
-    "idle minute": Units(173.5, 140),
+    "queue poll without news": Units(4, 0),
+    "queue poll with news": Units(8.5, 0),
+    "idle minute": Units(272, 140),
 }
 # US dollars, eu-west-2, on demand, without free tiers.
 PRICES = {
@@ -105,7 +106,7 @@ def _people(size: Size) -> float:
 
 
 def _polling(size: Size) -> float:
-    return _times("queue poll", size.agent_hours * 225) + _times("conversation poll", size.agent_hours * 450)
+    return _times("queue poll with news", size.agent_hours * 225) + _times("conversation poll", size.agent_hours * 450)
 
 
 def _sums(size: Size) -> float:
@@ -155,8 +156,8 @@ def _watching(size: Size) -> float:
 ROWS: tuple[tuple[str, Callable[[Size], float]], ...] = (
     ("Conversations of the AI: 10 messages in 5 writes", lambda size: _times("AI conversation", size.conversations)),
     (
-        "Its index on the platform's table: 2 for each of these writes",
-        lambda size: _dynamodb(0, size.conversations * 10),
+        "Its two indexes of activity on the platform's table: 4 for each of these writes",
+        lambda size: _dynamodb(0, size.conversations * 20),
     ),
     ("Conversations with people: a request, a take, 3 messages, 3 replies, 3 pages, a hand-back", _people),
     ("Agents' pages that keep themselves fresh: half the time the queue, half a conversation they hold", _polling),

@@ -14,10 +14,11 @@ from pathlib import Path
 import django
 from prometheus_client import Counter, Histogram
 
-from console.schema.policies import POLICIES, QUEUES
+from console import instrumentation
+from console.provisioning.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
 from console.stack.template import stack_text
-from console.telemetry import instrumentation, state
+from console.telemetry import state
 from tests import costs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +26,7 @@ SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
 # The pages that have parts made from the code, with the names of those parts.
 PAGES = {
     ROOT / "docs" / "configuration.md": ("settings",),
-    ROOT / "docs" / "operations.md": ("indexes", "policies"),
+    ROOT / "docs" / "reference.md": ("indexes", "policies"),
     ROOT / "docs" / "monitoring.md": ("metrics", "gauges"),
     ROOT / "docs" / "aws.md": ("units", "prices", "costs"),
 }
@@ -138,7 +139,7 @@ def _indexes() -> list[str]:
     rows = ["| table | index | keys | holds |", "|---|---|---|---|"]
     for spec in (each for each in TABLES.values() if not each.ours):
         for index in (each for each in spec.gsis if each.ours):
-            keys = ", ".join(key.name for key in (index.hash, index.range) if key)
+            keys = " + ".join(key.name for key in index.hashes) + (f", {index.range.name}" if index.range else "")
             holds = f"{len(index.include)} attributes" if index.include else "all"
             rows.append(f"| {spec.key} | `{index.name}` | {keys} | {holds} |")
     return rows

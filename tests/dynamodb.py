@@ -5,7 +5,7 @@ Nothing here goes through the console's client, so that a fault injected there n
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,11 +15,12 @@ from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from botocore.client import BaseClient
 from django.conf import settings
 
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store.calls import key_of, table_name
 from console.store.connection import client as console_client
-from demo.dynamodb_local import plain_client
+from demo.server_process import plain_client
+from tests.dynoxide_gaps import DynoxideGaps
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
@@ -72,14 +73,19 @@ class SeenCall:
 class Store:
     """A running DynamoDB with all tables of the registry."""
 
-    def __init__(self, endpoint: str, *, local: bool) -> None:
+    def __init__(self, endpoint: str, *, embedded: bool = False) -> None:
+        """`embedded`: it is moto, in this process."""
         self.endpoint = endpoint
-        self.local = local
+        self.embedded = embedded
         self.client = plain_client(endpoint)
         # Names of the tables that this process wrote to; None: others may have written, to any.
         self._written: set[str] | None = set()
-        if local:
+        # Called after each write of a conversation by the test itself: see tests/queue.py.
+        self.after_write: Callable[[Store], None] | None = None
+        if not embedded:
             self._note_writes()
+            self._gaps = DynoxideGaps(endpoint)
+            self._gaps.close(self.client)
 
     def name(self, table_key: str) -> str:
         """The table's name in the test's environment."""
@@ -88,11 +94,23 @@ class Store:
     def put(self, table_key: str, item: Mapping[str, Any]) -> None:
         """Write an item as another service would, replacing what is there."""
         self.client.put_item(TableName=table_name(table_key), Item=to_dynamodb(item))
+        self._follow(table_key)
 
     def put_all(self, table_key: str, items: Any) -> None:
         """Write many items, 25 at a time."""
         requests = [{"PutRequest": {"Item": to_dynamodb(item)}} for item in items]
         self._batch(table_name(table_key), requests)
+        self._follow(table_key)
+
+    def delete_all(self, table_key: str, keys: Any) -> None:
+        """Delete many items by their keys, 25 at a time."""
+        requests = [{"DeleteRequest": {"Key": to_dynamodb(key)}} for key in keys]
+        self._batch(table_name(table_key), requests)
+        self._follow(table_key)
+
+    def _follow(self, table_key: str) -> None:
+        if table_key == "CONVERSATIONS" and self.after_write is not None:
+            self.after_write(self)
 
     def update(self, table_key: str, key: Mapping[str, Any], **values: Any) -> None:
         """Set top-level attributes of an item, as another service would: no condition, nothing else touched."""
@@ -104,10 +122,12 @@ class Store:
             ExpressionAttributeNames={f"#n{i}": name for i, name in enumerate(names)},
             ExpressionAttributeValues={f":v{i}": to_dynamodb({"v": values[name]})["v"] for i, name in enumerate(names)},
         )
+        self._follow(table_key)
 
     def delete(self, table_key: str, **key: Any) -> None:
         """Delete an item by its key."""
         self.client.delete_item(TableName=table_name(table_key), Key=to_dynamodb(key))
+        self._follow(table_key)
 
     def raw(self, table_key: str, **key: Any) -> dict[str, Any] | None:
         """A stored item as DynamoDB JSON, or None."""
@@ -126,6 +146,10 @@ class Store:
         names = [spec.hash.name] + ([spec.range.name] if spec.range else [])
         return sorted(items, key=lambda item: [str(item[name]) for name in names])
 
+    def all_raw(self, table_key: str) -> list[dict[str, Any]]:
+        """Every stored item of a table as DynamoDB JSON."""
+        return self._scan(table_name(table_key))
+
     @contextmanager
     def calls(self) -> Iterator[list[SeenCall]]:
         """The calls that the console makes meanwhile, in any thread of this process; retries are not counted."""
@@ -141,6 +165,11 @@ class Store:
             yield seen
         finally:
             events.unregister("before-parameter-build.dynamodb.*", unique_id=name)
+
+    def close_gaps(self) -> None:
+        """Refuse what DynamoDB refuses and dynoxide does not, to the console too."""
+        if not self.embedded:
+            self._gaps.close(console_client())
 
     def environment(self) -> dict[str, str]:
         """The environment of a child process (`manage.py …`) that is to use this store."""
@@ -173,11 +202,14 @@ class Store:
         self.client.update_table(TableName=name, DeletionProtectionEnabled=False)
         self.client.delete_table(TableName=name)
 
-    def empty(self) -> None:
-        """Delete all items of all tables."""
-        if not self.local:
+    def empty(self, *, alone: bool = False) -> None:
+        """Delete all items of all tables. `alone`: no process that got `environment` writes any more."""
+        self.after_write = None
+        if self.embedded:
             return _empty_moto()
-        written, self._written = self._written, set()
+        written = self._written
+        if alone or written is not None:
+            self._written = set()
         for key, spec in TABLES.items():
             if written is not None and table_name(key) not in written:
                 continue

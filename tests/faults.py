@@ -84,7 +84,7 @@ def answer(
             send()
         made = body(json.loads(request.body)) if callable(body) else body
         content = made if isinstance(made, bytes) else json.dumps(made).encode()
-        return _response(request.url, status, content)
+        return response_of(request.url, status, content)
 
     return _striking(operation, strike, **which)
 
@@ -133,6 +133,21 @@ def kill_before(operation: str = "", **which: Any) -> Any:
 def kill_after(operation: str = "", **which: Any) -> Any:
     """This process gets SIGKILL once DynamoDB has carried the request out. For child processes."""
     return after(operation, lambda: os.kill(os.getpid(), signal.SIGKILL), **which)
+
+
+@contextmanager
+def dated(date: Callable[[], str]) -> Iterator[None]:
+    """DynamoDB's answers have this `Date`, as AWS's do; moto's have none."""
+
+    def on_answer(parsed: Request, **_: Any) -> None:
+        parsed["ResponseMetadata"]["HTTPHeaders"]["date"] = date()
+
+    shared = client()
+    shared.meta.events.register_last("after-call.dynamodb.*", on_answer, unique_id="fault-dated")
+    try:
+        yield
+    finally:
+        shared.meta.events.unregister("after-call.dynamodb.*", unique_id="fault-dated")
 
 
 @contextmanager
@@ -202,6 +217,7 @@ class _Body(io.BytesIO):
         yield self.read()
 
 
-def _response(url: str, status: int, content: bytes) -> AWSResponse:
+def response_of(url: str, status: int, content: bytes) -> AWSResponse:
+    """An answer as botocore gets it."""
     headers = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "injected"}
     return AWSResponse(url, status, headers, _Body(content))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from tests.dynamodb import Store
 
 

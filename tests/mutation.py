@@ -4,7 +4,7 @@
     python -m tests.mutation tenants/channels.py    # one of them, or a part of one
     python -m tests.mutation --changed origin/main  # what was changed since
 
-Each mutant is tried on moto first; those that survive there are tried on DynamoDB Local, which checks what moto does
+Each mutant is tried on moto first; those that survive there are tried on dynoxide, which checks what moto does
 not. Mutants that change nothing which anybody could see stand in `mutation_accepted.txt`, with the reason.
 
 A process that has collected the tests forks once for each mutant, gives the function its changed code, and runs the
@@ -36,7 +36,8 @@ from typing import IO
 
 import pytest
 
-from demo import dynamodb_local
+from demo import dynoxide
+from demo.server_process import Unavailable, plain_client
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
@@ -71,8 +72,37 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/store/console/test_production.py",
         "tests/store/console/test_uploads.py",
     ),
+    "conversations/sending": (
+        "tests/unit/conversations/sending",
+        "tests/store/conversations/sending",
+        "tests/store/conversations/test_gauges.py",
+        "tests/store/conversations/test_scheduled.py",
+    ),
+    "conversations/receiving": (
+        "tests/unit/conversations/receiving",
+        "tests/store/conversations/receiving",
+        "tests/store/conversations/sending",
+        "tests/store/conversations/notifications/test_announcing.py",
+        "tests/store/conversations/test_background.py",
+        "tests/store/conversations/test_gauges.py",
+        "tests/store/conversations/test_scheduled.py",
+        "tests/store/conversations/test_work.py",
+    ),
+    "conversations/outbox": (
+        "tests/unit/conversations/receiving",
+        "tests/unit/conversations/test_replying.py",
+        "tests/store/conversations/receiving",
+        "tests/store/conversations/sending",
+        "tests/store/conversations/test_making_room.py",
+    ),
+    "console/redaction": ("tests/unit/redaction", "tests/model/redaction"),
+    "console/refs.py": ("tests/unit/console/test_refs.py", "tests/unit/console/test_streams.py"),
+    "console/audit/archive": (
+        "tests/unit/console/audit/test_archive_chain.py",
+        "tests/store/console/audit/test_archive_command.py",
+    ),
 }
-NEITHER = "not browser and not crawl and not slow"
+NEITHER = "not browser and not crawl"
 KILLED, SURVIVED, UNTRIED = "killed", "survived", "not tried"
 
 SWAPPED: dict[type, type] = {
@@ -322,14 +352,14 @@ def in_children(jobs: Iterable[Job], slots: int, deadline: float) -> Iterator[tu
 
 
 class SharedServer:
-    """Stands in for `DynamoDBLocal`: one that runs already, without tables."""
+    """Stands in for `Dynoxide`: one that runs already, without tables."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
 
     def start(self) -> str:
         """Its endpoint, with all tables of whoever used it before gone."""
-        client = dynamodb_local.plain_client(self._endpoint)
+        client = plain_client(self._endpoint)
         for page in client.get_paginator("list_tables").paginate():
             for name in page["TableNames"]:
                 client.update_table(TableName=name, DeletionProtectionEnabled=False)
@@ -342,22 +372,24 @@ class SharedServer:
 
 @dataclass
 class Runner:
-    """Tries mutants on one store: moto, or DynamoDB Local where `servers` has the endpoint of one for each slot."""
+    """Tries mutants on one store: moto, or dynoxide where `servers` has the endpoint of one for each slot."""
 
     slots: int
     deadline: float
     servers: tuple[str, ...] = ()
+    slow: bool = False
 
     def arguments(self, tests: Iterable[str]) -> list[str]:
         """The command line of pytest for these tests, in one process."""
-        marks = f"({NEITHER}) and (store or local_only)" if self.servers else NEITHER
+        quick = NEITHER if self.slow else f"{NEITHER} and not slow"
+        marks = f"({quick}) and (store or dynoxide_only)" if self.servers else quick
         options = ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "-o", "addopts=", "-m", marks]
-        return [*options, *(["--dynamodb-local"] if self.servers else []), *tests]
+        return [*options, *(["--dynoxide"] if self.servers else []), *tests]
 
     def use_server(self, slot: int) -> None:
         """Make tests of this process use the server of a slot."""
         if self.servers:
-            setattr(dynamodb_local, "DynamoDBLocal", partial(SharedServer, self.servers[slot]))  # noqa: B010
+            setattr(dynoxide, "Dynoxide", partial(SharedServer, self.servers[slot]))  # noqa: B010
 
     def tried(self, mutants: list[Mutant], tests: list[str]) -> Iterator[tuple[Mutant, str]]:
         """Each mutant and what became of it: those of functions first, then those of what is outside."""
@@ -537,6 +569,7 @@ def main() -> int:
     parser.add_argument("--changed", metavar="SINCE", default="", help="only lines that were changed since a revision")
     parser.add_argument("--minutes", type=float, default=60.0, help="begin nothing after so many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants tried at a time")
+    parser.add_argument("--slow", action="store_true", help="with the tests that are marked as slow")
     options = parser.parse_args()
     started = time.monotonic()
     # Property tests draw the same examples for each mutant.
@@ -552,11 +585,11 @@ def main() -> int:
     print(f"{len(mutants)} mutants", flush=True)
     deadline = started + options.minutes * 60
     _import_libraries()
-    became = dict(Runner(options.jobs, deadline).tried(mutants, tests))
+    became = dict(Runner(options.jobs, deadline, slow=options.slow).tried(mutants, tests))
     survivors = [each for each in mutants if became[each] == SURVIVED]
     print(f"{len(survivors)} survive on moto, after {time.monotonic() - started:.0f} s", flush=True)
     if survivors and time.monotonic() < deadline:
-        found = _on_dynamodb_local(survivors, tests, options.jobs, deadline)
+        found = _on_dynoxide(survivors, tests, options.jobs, deadline)
         became |= {each: result for each, result in found.items() if result != UNTRIED}
     return _report(became, time.monotonic() - started, whole=not (options.targets or options.changed))
 
@@ -578,12 +611,12 @@ def _import_libraries() -> None:
         importlib.import_module(name)
 
 
-def _on_dynamodb_local(mutants: list[Mutant], tests: list[str], jobs: int, deadline: float) -> dict[Mutant, str]:
-    servers = [dynamodb_local.DynamoDBLocal() for _ in range(jobs)]
+def _on_dynoxide(mutants: list[Mutant], tests: list[str], jobs: int, deadline: float) -> dict[Mutant, str]:
+    servers = [dynoxide.Dynoxide() for _ in range(jobs)]
     try:
         endpoints = tuple(server.start() for server in servers)
         return dict(Runner(jobs, deadline, endpoints).tried(mutants, tests))
-    except dynamodb_local.Unavailable as unavailable:
+    except Unavailable as unavailable:
         print(f"Tried on moto alone: {unavailable}")
         return {}
     finally:

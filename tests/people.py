@@ -12,6 +12,7 @@ from console.staff.models import StaffAccount
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trail.recording import Actor, TrailEntry, build, staff_trail
+from tests.dynamodb import Store
 
 COMPANY = "ci-aaa-001"
 OTHER_COMPANY = "ci-bbb-002"
@@ -55,6 +56,15 @@ def signed_in(account: StaffAccount) -> Client:
     """A browser in which that person is signed in."""
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, sign_in_entry(account))
+    return client
+
+
+def signed_in_before(store: Store, account: StaffAccount) -> Client:
+    """A browser in which that person has long been signed in: the trail no longer has it."""
+    client = signed_in(account)
+    keys = ("conversation_id", "ts_action_id")
+    entries = (each for each in store.all("AUDIT") if each["action_type"] == Action.SIGN_IN)
+    store.delete_all("AUDIT", [{name: each[name] for name in keys} for each in entries])
     return client
 
 

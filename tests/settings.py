@@ -20,6 +20,7 @@ os.environ.update(
     STATIC_MANIFEST="false",
     SECRET_KEY_FALLBACKS="",
     LOG_FORMAT="text",
+    SECRET_NAMES="whatsapp/{company}/*,sms/{company}/*,email/{company}/*",
     **dict.fromkeys(("METRICS_TOKEN", "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"), ""),
     METRICS_PORT="0",
 )

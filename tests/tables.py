@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.schema.check import TableReport, inspect
-from console.schema.definition import create_table_request
+from console.provisioning.check import TableReport, inspect
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 
 OURS = {key for key, spec in TABLES.items() if spec.ours}

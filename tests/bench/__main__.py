@@ -2,7 +2,7 @@
 
     python -m tests.bench [--json] [--quick] [--repeats N]
 
-Builds its own data on DynamoDB Local (conversations of 8 KB), serves the console by gunicorn as in production, and asks
+Builds its own data on dynoxide (conversations of 8 KB), serves the console by gunicorn as in production, and asks
 for its pages through HTTP as one signed-in agent: each page in turn with all the others and with the bare DynamoDB
 calls that it makes (tests.bench.served). Prints medians and ratios; --json prints one object; --quick builds a
 hundredth and ends within a minute.
@@ -16,7 +16,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,11 +82,13 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     from django.conf import settings
 
     from console import clock
-    from console.schema.definition import create_table_request
+    from console.provisioning.definition import create_table_request
     from console.schema.tables import TABLES
     from console.store.calls import table_name
-    from conversations.reading import reference_of
-    from demo.dynamodb_local import plain_client
+    from conversations.converting import reference_of
+    from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
+    from conversations.queue_index.refreshing import fill_partitions
+    from demo.server_process import plain_client
     from tests.bench import platform
     from tests.dynamodb import to_dynamodb
 
@@ -123,8 +124,11 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     )
     client.put_item(TableName=table_name("CONVERSATIONS"), Item=to_dynamodb(long))
     now = clock.to_iso(clock.now())
-    beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z", "backfilled_at": now}
+    beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z"}
+    beat |= dict.fromkeys(("last_sweep_at", "backfilled_at", "partitions_at"), now)
     client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(beat))
+    states = (urgent_in, waiting_in, held_in, attention_in)
+    fill_partitions({state(each.company_id) for each in companies for state in states})
     return reference_of(long["primary_channel"], long["conversation_id"])
 
 
@@ -142,10 +146,13 @@ def sign_in(sizes: tuple[int, ...]) -> str:
 
 def pages_of(browser: Browser, sizes: tuple[int, ...], reference: str) -> dict[str, Page]:
     """Every page that is measured, by name."""
+    from tests.bench.platform import PROJECT
+
     pages = {}
     for size in sizes:
         lists, queue = f"/conversations/companies/{company_of(size)}/", f"/queue/?company={company_of(size)}"
         pages[f"list_of_50@{size}"] = Page(lists)
+        pages[f"project_of_50@{size}"] = Page(f"{lists}projects/{PROJECT}/")
         pages[f"queue_of_25@{size}"] = Page(queue)
         pages[f"attention_of_25@{size}"] = Page(f"{queue}&tab=attention")
         if size != sizes[1]:
@@ -183,39 +190,7 @@ def measure(browser: Browser, pages: dict[str, Page], repeats: int) -> None:
             page.bare.append(browser.get(f"/bare{page.address}")[2])
 
 
-def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
-    """The queue's head of one company by looking through all of it, and by its index; both find the same."""
-    from console import clock
-    from conversations.queue.pages import QueueFilters, QueueParameters
-    from conversations.queue.reading import read_indexed, read_queue
-
-    def timed(read: Callable[[], Any]) -> tuple[float, list[str]]:
-        started = time.perf_counter()
-        rows = [entry.summary.reference for entry in read().entries if asked.wants(entry)][:25]
-        return (time.perf_counter() - started) * 1000, rows
-
-    company = company_of(size)
-    asked = QueueParameters("waiting", "bench.agent", QueueFilters(), 25, clock.now())
-    slow, quick, same = [], [], True
-    for _ in range(repeats):
-        ms, everything = timed(lambda: read_queue([company], reads_per_company=10**6))
-        slow.append(ms)
-        ms, head = timed(lambda: read_indexed([company], asked))
-        quick.append(ms)
-        same = same and everything == head
-    by_filter, by_index = statistics.median(slow), statistics.median(quick)
-    return {
-        "conversations": size,
-        "filter_ms": round(by_filter, 1),
-        "index_ms": round(by_index, 2),
-        "ratio": round(by_filter / by_index, 1),
-        "same_rows": same,
-    }
-
-
-def report(
-    pages: dict[str, Page], sizes: tuple[int, ...], filters: dict[str, Any], memory: list[float]
-) -> dict[str, Any]:
+def report(pages: dict[str, Page], sizes: tuple[int, ...], memory: list[float]) -> dict[str, Any]:
     """Everything that was measured, as one object."""
     figures = {name: page.figures() for name, page in pages.items()}
     few, many = sizes[0], sizes[-1]
@@ -228,7 +203,6 @@ def report(
     return {
         "pages": figures,
         "cost_at_most_over_cost_at_fewest": {kind: {"ms": growth(kind), "rcu": growth(kind, "rcu")} for kind in kinds},
-        "filter_queue_against_indexed_queue": filters,
         "memory_mb_per_worker": memory,
         "sizes": list(sizes),
     }
@@ -244,25 +218,20 @@ def main() -> None:
     sizes = QUICK_SIZES if options.quick else SIZES
     repeats = options.repeats or (12 if options.quick else 40)
     with tempfile.TemporaryDirectory() as records:
-        from demo.dynamodb_local import DynamoDBLocal
+        from demo.dynoxide import Dynoxide
 
-        with DynamoDBLocal(heap="4g") as local:
-            environment = environment_of(records, local.endpoint)
+        with Dynoxide() as engine:
+            environment = environment_of(records, engine.endpoint)
             import django
 
             django.setup()
-            from django.conf import settings
-
-            # In this process only, which looks through everything: DynamoDB Local takes seconds for a page of that.
-            settings.DYNAMODB_READ_TIMEOUT_SECONDS = 120
-            reference = build(local.endpoint, sizes)
+            reference = build(engine.endpoint, sizes)
             browser = Browser(sign_in(sizes))
             with serving(environment) as process:
                 pages = pages_of(browser, sizes, reference)
                 measure(browser, pages, repeats)
                 memory = memory_of(process)
-            filters = by_filter_and_by_index(sizes[1], 3)
-    found = report(pages, sizes, filters, memory)
+    found = report(pages, sizes, memory)
     if options.json:
         print(json.dumps(found))
         return

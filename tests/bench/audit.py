@@ -1,4 +1,4 @@
-"""What the review across conversations costs with few entries and with many, on DynamoDB Local.
+"""What the review across conversations costs with few entries and with many, on dynoxide.
 
     python -m tests.bench.audit [--json] [--quick] [--repeats N]
 

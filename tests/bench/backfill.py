@@ -1,11 +1,11 @@
-"""What a back-fill takes beside what was there before the console, on DynamoDB Local.
+"""What a back-fill takes beside what was there before the console, on dynoxide.
 
     python -m tests.bench.backfill [--json] [--conversations N] [--facts N]
 
-Stores N conversations (1,000,000), of which each hundredth waits for a human and is in no index yet, and lets
-`manage.py index_handoffs --sweep` find them; then `manage.py insight --rebuild` keeps the facts of `--facts` (20,000)
-of them. Prints conversations a second, the console's own processor time for each (DynamoDB Local scans more slowly the
-further it is in a table), and the memory of the process after each fifth: it must not grow.
+Stores N conversations (100,000, which take 4 GB of memory), of which each hundredth waits for a human and is in no
+index yet, and lets `manage.py index_handoffs --sweep` find them; then `manage.py insight --rebuild` keeps the facts of
+`--facts` (20,000) of them. Prints conversations a second, the console's own processor time for each, and the memory of
+the process after each fifth: it must not grow.
 """
 
 import argparse
@@ -20,8 +20,6 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 COMPANIES, ONE_IN = 20, 100
-# A million, and their records in the stream. With less it collects garbage and no longer answers.
-HEAP = "14g"
 
 
 class Before:
@@ -72,9 +70,9 @@ def followed(total: int, steps: Iterator[int]) -> dict[str, Any]:
 
 def swept() -> Iterator[int]:
     """Yield what each page of the sweep has read; nothing may fail."""
-    from conversations.indexer.handling import WorkOutcome
-    from conversations.indexer.leased import retry_while_unavailable
     from conversations.indexer.sweep import Sweep
+    from conversations.workers.counts import WorkOutcome
+    from conversations.workers.leased import retry_while_unavailable
 
     sweep = Sweep(keeps_facts=False)
     while not sweep.is_over:
@@ -84,9 +82,9 @@ def swept() -> Iterator[int]:
 
 def rebuilt(most: int) -> Iterator[int]:
     """Yield what each page of the rebuild has read, of the first `most`."""
-    from conversations.indexer.handling import WorkOutcome
-    from conversations.indexer.leased import retry_while_unavailable
     from conversations.insight.rebuilding import rebuild_conversations
+    from conversations.workers.counts import WorkOutcome
+    from conversations.workers.leased import retry_while_unavailable
 
     read = 0
     for counts in rebuild_conversations(retry_while_unavailable):
@@ -119,7 +117,7 @@ def main() -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--conversations", type=int, default=1_000_000, help="how many there are")
+    parser.add_argument("--conversations", type=int, default=100_000, help="how many there are")
     parser.add_argument("--facts", type=int, default=20_000, help="of how many Insight's facts are kept")
     options = parser.parse_args()
     import django
@@ -128,13 +126,13 @@ def main() -> int:
     from django.conf import settings
 
     from console.store.calls import table_name
-    from demo.dynamodb_local import DynamoDBLocal
+    from demo.dynoxide import Dynoxide
     from tests.bench.platform import write
     from tests.dynamodb import Store
 
-    with DynamoDBLocal(heap=HEAP, options=()) as server:
+    with Dynoxide() as server:
         settings.DYNAMODB_ENDPOINT = server.endpoint
-        store = Store(server.endpoint, local=True)
+        store = Store(server.endpoint)
         store.create_tables()
         write(server.endpoint, table_name("CONVERSATIONS"), [Before(options.conversations)])
         figures = {"sweep": followed(options.conversations, swept()), "waiting": waiting(store)}

@@ -36,7 +36,7 @@ def environment_of(records: str, endpoint: str) -> dict[str, str]:
 
 @contextmanager
 def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """gunicorn as docs/operations.md starts it, on this machine alone."""
+    """gunicorn as docs/install.md starts it, on this machine alone."""
     command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--config", "python:console.gunicorn"]
     options = ["--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
     log = ROOT / ".cache" / "bench.log"

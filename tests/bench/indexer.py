@@ -1,4 +1,4 @@
-"""How far the indexer of the queue lags behind under load, on DynamoDB Local.
+"""How far the indexer of the queue lags behind under load, on dynoxide.
 
     python -m tests.bench.indexer [--json] [--flags N] [--writers N]
 
@@ -84,12 +84,12 @@ def main() -> int:
     django.setup()
     from django.conf import settings
 
-    from demo.dynamodb_local import DynamoDBLocal
+    from demo.dynoxide import Dynoxide
     from tests.dynamodb import Store
 
-    with DynamoDBLocal() as server:
+    with Dynoxide() as server:
         settings.DYNAMODB_ENDPOINT = server.endpoint
-        store = Store(server.endpoint, local=True)
+        store = Store(server.endpoint)
         store.create_tables()
         figures = measure(store, options.flags, options.writers)
     if options.json:

@@ -3,7 +3,7 @@
     python -m tests.bench.insight [--json] [--repeats N] [--most N]
 
 Makes facts as conversations of a lively company would (ten projects, three channels, four models), sums them up by day
-as the console does, and stores the sums on DynamoDB Local; the facts themselves no page reads. Then it asks for the
+as the console does, and stores the sums on dynoxide; the facts themselves no page reads. Then it asks for the
 reports as tests.bench does, beside their bare calls.
 """
 
@@ -63,12 +63,12 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> None:
     from django.conf import settings
 
     from console import clock
-    from console.schema.definition import create_table_request
+    from console.provisioning.definition import create_table_request
     from console.schema.tables import TABLES
     from conversations.insight.facts import FactDay, FactKind
     from conversations.insight.measures import TOPICS, counts_of
     from conversations.insight.sums import Slice, write_sums
-    from demo.dynamodb_local import plain_client
+    from demo.server_process import plain_client
 
     settings.DYNAMODB_ENDPOINT = endpoint
     client = plain_client(endpoint)
@@ -108,14 +108,14 @@ def main() -> None:
     options = parser.parse_args()
     sizes = tuple(each for each in SIZES if each <= options.most)
     with tempfile.TemporaryDirectory() as records:
-        from demo.dynamodb_local import DynamoDBLocal
+        from demo.dynoxide import Dynoxide
 
-        with DynamoDBLocal(heap="1g") as local:
-            environment = environment_of(records, local.endpoint)
+        with Dynoxide() as engine:
+            environment = environment_of(records, engine.endpoint)
             import django
 
             django.setup()
-            build(local.endpoint, sizes)
+            build(engine.endpoint, sizes)
             browser = Browser(sign_in(sizes))
             pages = {
                 f"{report}@{size}": Page(f"/insight/{report}/?company={company_of(size)}&period={DAYS}")

@@ -2,7 +2,7 @@
 
     python -m tests.bench.limits [--agents 200] [--minutes 30] [--sign-ins 20] [--messages 60] [--json]
 
-gunicorn and `manage.py work` run as in production, on DynamoDB Local, ElasticMQ and the demo's provider, all on this
+gunicorn and `manage.py work` run as in production, on dynoxide, ElasticMQ and the demo's provider, all on this
 machine. Half of the agents keep the queue open and take over now and then; the others have a conversation open that
 they hold, and answer what its customer writes. Pages ask as often as they say. Prints the 95th percentile of each kind
 of request in milliseconds, every answer that is no success, how many messages and replies there were on each side, and
@@ -182,11 +182,11 @@ def run(options: argparse.Namespace, environment: dict[str, str], provider: Any)
     from django.conf import settings
 
     from console.staff.passwords import hash_password
-    from conversations.reading import reference_of
+    from conversations.converting import reference_of
     from tests import people
     from tests.dynamodb import Store
 
-    store, seen, name = Store(settings.DYNAMODB_ENDPOINT, local=True), Seen(), settings.SESSION_COOKIE_NAME
+    store, seen, name = Store(settings.DYNAMODB_ENDPOINT), Seen(), settings.SESSION_COOKIE_NAME
     agents: list[Agent] = []
     keys = []
     for number in range(options.agents):
@@ -262,21 +262,22 @@ def main() -> None:
     parser.add_argument("--messages", type=float, default=60, help="of customers, a minute")
     parser.add_argument("--json", action="store_true", help="print one object")
     options = parser.parse_args()
-    from demo.dynamodb_local import DynamoDBLocal
+    from demo.dynoxide import Dynoxide
     from demo.embedded import EmbeddedDynamoDB
-    from tests.bench.sender import LASTING, Provider
-    from tests.elasticmq import ElasticMQ
+    from tests.bench.sender import Provider
+    from tests.elasticmq import LASTING, ElasticMQ
 
     with ExitStack() as running:
         records = running.enter_context(tempfile.TemporaryDirectory())
-        local = running.enter_context(DynamoDBLocal(options=LASTING))
-        environment = environment_of(records, local.endpoint)
+        engine = running.enter_context(Dynoxide())
+        environment = environment_of(records, engine.endpoint)
         elasticmq = running.enter_context(ElasticMQ(options=LASTING))
         queue = f"{elasticmq.endpoint}/000000000000"
         environment |= {
             "SQS_ENDPOINT": elasticmq.endpoint,
             "HANDOFF_QUEUE_URL": f"{queue}/handoff",
             "OUTBOX_QUEUE_URL": f"{queue}/outbox.fifo",
+            "SECRET_NAMES": "whatsapp/*,email/*",
             "REPLY_UNDO_SECONDS": "0",
         }
         os.environ.update(environment)
@@ -286,7 +287,7 @@ def main() -> None:
         from django.conf import settings
 
         from console.store import queues
-        from conversations.sending import credentials
+        from conversations.providers import credentials
         from tests.dynamodb import Store
         from tests.support.conversations.replies import SECRETS
 
@@ -296,7 +297,7 @@ def main() -> None:
         settings.SECRETS_ENDPOINT = secrets.endpoint
         for name, content in SECRETS.items():
             credentials.client().create_secret(Name=name, SecretString=json.dumps(content))
-        Store(local.endpoint, local=True).create_tables()
+        Store(engine.endpoint).create_tables()
         queues.client().create_queue(QueueName="handoff", Attributes={"VisibilityTimeout": "60"})
         queues.client().create_queue(
             QueueName="outbox.fifo", Attributes={"FifoQueue": "true", "VisibilityTimeout": "60"}

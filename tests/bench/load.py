@@ -2,7 +2,7 @@
 
     python -m tests.bench.load [--agents 50] [--minutes 10] [--json]
 
-gunicorn serves the console as in production, on DynamoDB Local. Each agent has a browser of their own: it keeps the
+gunicorn serves the console as in production, on dynoxide. Each agent has a browser of their own: it keeps the
 queue open (asks with the tag that it has, once a second), and now and then takes whoever has waited longest, reads the
 conversation and hands it back. Meanwhile the platform asks for humans. At the end the trail tells whether any
 conversation was taken twice: of two takes that replaced the same action, one would be too many.
@@ -145,10 +145,10 @@ def run(agents: int, minutes: float, environment: dict[str, str]) -> dict[str, A
     """All of it; the figures."""
     from django.conf import settings
 
-    from console.schema.definition import create_table_request
+    from console.provisioning.definition import create_table_request
     from console.schema.tables import TABLES
     from console.store.calls import table_name
-    from demo.dynamodb_local import plain_client
+    from demo.server_process import plain_client
     from tests import people
     from tests.dynamodb import Store
     from tests.queue import filled
@@ -156,7 +156,7 @@ def run(agents: int, minutes: float, environment: dict[str, str]) -> dict[str, A
     client = plain_client(settings.DYNAMODB_ENDPOINT)
     for key in TABLES:
         client.create_table(**create_table_request(key))
-    store = Store(settings.DYNAMODB_ENDPOINT, local=True)
+    store = Store(settings.DYNAMODB_ENDPOINT)
     filled(store)
     lease = {name: store.all("CONSOLE")[0][name] for name in ("pk", "sk")}
     store.update("CONSOLE", lease, beat_at="2099-01-01T00:00:00Z")
@@ -210,10 +210,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--json", action="store_true", help="print one object")
     options = parser.parse_args()
-    from demo.dynamodb_local import DynamoDBLocal
+    from demo.dynoxide import Dynoxide
 
-    with tempfile.TemporaryDirectory() as records, DynamoDBLocal() as local:
-        environment = environment_of(records, local.endpoint)
+    with tempfile.TemporaryDirectory() as records, Dynoxide() as engine:
+        environment = environment_of(records, engine.endpoint)
         import django
 
         django.setup()

@@ -1,4 +1,4 @@
-"""Conversations as the platform writes them, 8 KB each, by the hundred thousand, into DynamoDB Local.
+"""Conversations as the platform writes them, 8 KB each, by the hundred thousand, into dynoxide.
 
 Items are filled-in text of DynamoDB JSON, sent without botocore: to build and sign each would take longer than to
 store it.
@@ -20,10 +20,11 @@ from tests.dynamodb import to_dynamodb
 BATCH = 25
 WRITERS = 4
 MESSAGES, LONG = 20, 200
-# DynamoDB Local wants to see one, and does not check it.
+# dynoxide wants to see one with a date, and does not check it.
 _SIGNATURE = (
     "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-2/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 )
+PROJECT = "pi-aaa-001"
 MARKS = ("@number@", "@company@", "@created@", "@updated@")
 
 
@@ -47,10 +48,10 @@ def item(messages: int = MESSAGES) -> dict[str, object]:
     more = {f"x_platform_attribute_{each:02}": f"value {each}" for each in range(14)}
     return {
         "primary_channel": f"+44770{number}",
-        "conversation_id": f"{company}#pi-aaa-001#req-{number}#44770{number}",
+        "conversation_id": f"{company}#{PROJECT}#req-{number}#44770{number}",
         "recipient_tel": f"+44770{number}",
         "company_id": company,
-        "project_id": "pi-aaa-001",
+        "project_id": PROJECT,
         "channel_method": "whatsapp",
         "conversation_status": "awaiting_reply",
         "request_id": f"req-{number}",
@@ -171,13 +172,14 @@ def write(endpoint: str, table: str, companies: Sequence[Conversations]) -> None
         "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
         "Content-Type": "application/x-amz-json-1.0",
         "Authorization": _SIGNATURE,
+        "X-Amz-Date": "20260101T000000Z",
     }
 
     def send(batch: list[str]) -> None:
         body = f'{{"RequestItems":{{"{table}":[{",".join(batch)}]}}}}'
         answer = pool.request("POST", endpoint, body=body.encode(), headers=headers)
         if answer.status != 200 or answer.json().get("UnprocessedItems"):
-            raise RuntimeError(f"DynamoDB Local refused items: {answer.status} {answer.data[:300]!r}")
+            raise RuntimeError(f"dynoxide refused items: {answer.status} {answer.data[:300]!r}")
 
     with ThreadPoolExecutor(WRITERS) as writers:
         pending = []

@@ -135,7 +135,7 @@ def main() -> None:
 
     with EmbeddedDynamoDB() as embedded:
         settings.DYNAMODB_ENDPOINT = embedded.endpoint
-        store = Store(embedded.endpoint, local=False)
+        store = Store(embedded.endpoint, embedded=True)
         store.create_tables()
         prepared = requests_of(store)
         counts = {name: count(*prepared[name]) for name in options.request or prepared}

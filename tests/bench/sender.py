@@ -1,4 +1,4 @@
-"""What a reply costs, on DynamoDB Local, ElasticMQ and the demo's provider.
+"""What a reply costs, on dynoxide, ElasticMQ and the demo's provider.
 
     python -m tests.bench.sender [--json] [--replies N]
 
@@ -21,8 +21,6 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 CONVERSATIONS, NUMBERS, PARTS, POSTED = 100, 10, 5, 60
-# The servers compile themselves as well as they can: it pays in a run of minutes.
-LASTING = ("-XX:+UseSerialGC",)
 
 
 class Provider:
@@ -89,8 +87,8 @@ def measure_posting(store: Any, url: str, key: tuple[str, str]) -> dict[str, flo
 
     from console.store import connection, queues
     from console.store.calls import ConditionFailed
-    from conversations.reading import reference_of
-    from conversations.sending.outbox import seal_form
+    from conversations.converting import reference_of
+    from conversations.sending.replies import seal_form
     from tests.people import as_staff, member, signed_in
 
     account = member()
@@ -124,7 +122,7 @@ def measure_sending(keys: list[tuple[str, str]], provider: Any, replies: int) ->
     """Accept that many, then let one sender hand them over."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from conversations.sending.outbox import accept, seal_form, unseal_form
+    from conversations.sending.replies import accept, seal_form, unseal_form
     from conversations.sending.worker import AT_ONCE, Sender
     from tests.people import as_staff, member
 
@@ -167,15 +165,15 @@ def main() -> int:
     from django.conf import settings
 
     from console.store import queues
-    from conversations.sending import credentials
-    from demo.dynamodb_local import DynamoDBLocal
+    from conversations.providers import credentials
+    from demo.dynoxide import Dynoxide
     from demo.embedded import EmbeddedDynamoDB
     from tests.dynamodb import Store
-    from tests.elasticmq import ElasticMQ
+    from tests.elasticmq import LASTING, ElasticMQ
     from tests.support.conversations.replies import SECRETS
 
     with (
-        DynamoDBLocal(options=LASTING) as server,
+        Dynoxide() as server,
         ElasticMQ(options=LASTING) as elasticmq,
         EmbeddedDynamoDB() as secrets,
         Provider() as provider,
@@ -185,7 +183,7 @@ def main() -> int:
         settings.REPLY_UNDO_SECONDS, settings.REPLIES_PER_MINUTE, settings.REPLIES_PER_SECOND = 0, 10**6, 10**6
         for name, content in SECRETS.items():
             credentials.client().create_secret(Name=name, SecretString=json.dumps(content))
-        store = Store(server.endpoint, local=True)
+        store = Store(server.endpoint)
         store.create_tables()
         attributes = {"FifoQueue": "true", "VisibilityTimeout": "60"}
         settings.OUTBOX_QUEUE_URL = queues.client().create_queue(QueueName="outbox.fifo", Attributes=attributes)[

@@ -14,7 +14,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from console.wsgi import application as console
-from demo.dynamodb_local import plain_client
+from demo.server_process import plain_client
 from tests.bench.recording import record_of
 
 _pool = ThreadPoolExecutor(16)

@@ -1,4 +1,4 @@
-"""Settings of the benched console: as in production, but over plain http on this machine and on DynamoDB Local.
+"""Settings of the benched console: as in production, but over plain http on this machine and on dynoxide.
 
 The endpoint, the environment and the directory of static files come with the process's environment.
 """
@@ -13,3 +13,6 @@ MIDDLEWARE = [
     "tests.bench.recording.costs",
     *CONSOLE_MIDDLEWARE[_BUDGET + 1 :],
 ]
+
+# The engine counts a table's items to describe it, and is busy long after 111,000 were written.
+DYNAMODB_READ_TIMEOUT_SECONDS, REQUEST_DEADLINE_SECONDS = 60.0, 120.0

@@ -1,4 +1,4 @@
-"""The same questions to a small table and to a large one, on DynamoDB Local: what does growth cost?
+"""The same questions to a small table and to a large one, on dynoxide: what does growth cost?
 
 Each size has tables under names of its own, and is asked in turn with the other, so that both see the same machine.
 Figures are: `ms`, the median of the milliseconds of the repeats; `calls`, requests to DynamoDB; `units`, the capacity
@@ -134,15 +134,16 @@ def main(bench: Bench) -> None:
     django.setup()
     from django.conf import settings
 
-    from console.schema.definition import create_table_request
+    from console.provisioning.definition import create_table_request
     from console.schema.tables import TABLES
     from console.store.calls import table_name
-    from demo.dynamodb_local import DynamoDBLocal, plain_client
+    from demo.dynoxide import Dynoxide
+    from demo.server_process import plain_client
 
     sizes = bench.quick if options.quick else bench.sizes
-    with DynamoDBLocal() as local:
-        settings.DYNAMODB_ENDPOINT = local.endpoint
-        client = plain_client(local.endpoint)
+    with Dynoxide() as engine:
+        settings.DYNAMODB_ENDPOINT = engine.endpoint
+        client = plain_client(engine.endpoint)
         for size in sizes:
             with environment(size):
                 for key in TABLES:

@@ -1,4 +1,4 @@
-"""What the list of tenants and one tenant cost with few tenants and with many, on DynamoDB Local.
+"""What the list of tenants and one tenant cost with few tenants and with many, on dynoxide.
 
     python -m tests.bench.tenants [--json] [--quick] [--repeats N]
 

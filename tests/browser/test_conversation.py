@@ -94,7 +94,7 @@ def talk(platform):
 def look_again(page: Page) -> None:
     """As when the tab is seen again: the page asks at once and not only in a while."""
     page.wait_for_load_state()
-    with page.expect_response(re.compile("/news/")):
+    with page.expect_response(re.compile("/updates/")):
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
@@ -195,7 +195,7 @@ def test_who_loses_it_to_a_colleague_loses_all_that_answers(open_page, talk):
     expect(first.get_by_text("Its replies during your hand-off are marked in the conversation")).to_have_count(0)
     expect(first.locator("#recipient")).not_to_contain_text(one.key["primary_channel"])
     first.mouse.move(0, 0)
-    expect(first.get_by_role("button", name="Hand back to the AI")).to_have_count(0)
+    expect(first.get_by_role("button", name="Return to AI")).to_have_count(0)
     expect(first.get_by_text("Take from Ada Lindqvist…")).to_be_visible()
     # What came in their place works.
     first.get_by_role("button", name="Reveal").click()
@@ -211,7 +211,7 @@ def test_who_loses_it_to_the_platform_loses_all_that_answers_by_itself(open_page
     one.change(hand_off_to_human=False)
     expect(page.locator("#hand-off .state")).to_have_text("The platform overrode your take-over", timeout=20_000)
     expect(page.get_by_role("heading", name="Reply over WhatsApp")).to_have_count(0)
-    expect(page.get_by_text("The conversation is yours until you hand it back or release it")).to_have_count(0)
+    expect(page.get_by_text("The conversation is yours until you return it")).to_have_count(0)
     expect(page.locator("#messages")).to_have_count(1)
 
 
@@ -304,6 +304,17 @@ def test_signed_out_it_ends_politely(open_page, talk):
     expect(news(page).get_by_role("link", name="Sign in again")).to_be_visible()
 
 
+def test_with_the_network_back_it_is_live_at_once(open_page, talk):
+    page = talk().open(open_page("agent"))
+    page.context.set_offline(True)
+    for _ in range(2):
+        with page.expect_event("requestfailed", lambda request: "/updates/" in request.url):
+            page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(news(page)).to_contain_text("Not live: the server does not answer.")
+    page.context.set_offline(False)
+    expect(page.locator("#news")).to_be_empty()
+
+
 # --- Where one is and what has the focus --------------------------------------------------------------------------
 
 
@@ -323,7 +334,7 @@ def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
     expect(page.get_by_text("number 31.", exact=True)).to_have_count(1)
     page.wait_for_timeout(200)
     assert abs(top_of(page, "number 131.") - before) <= 1
-    expect(page.locator(".earlier a:focus")).to_have_text("Show 30 earlier of 30")
+    expect(page.locator(".earlier a:focus")).to_have_text("Show the 30 earlier messages")
     expect(page.locator("#live")).to_have_text("100 earlier messages are above")
     page.keyboard.press("Enter")
     expect(page.get_by_text("number 1.", exact=True)).to_have_count(1)
@@ -336,14 +347,12 @@ def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
 def test_what_was_done_is_said_where_one_sees_it(open_page, talk, width):
     page = talk(80).open(open_page("agent", width=width, height=740))
     page.get_by_role("button", name="Take over").click()
-    expect(page.get_by_text("The conversation is yours until you hand it back or release it")).to_be_in_viewport(
-        ratio=1
-    )
+    expect(page.get_by_text("The conversation is yours until you return it")).to_be_in_viewport(ratio=1)
     if width == 1280:
-        expect(page.get_by_text("number 80.")).to_be_in_viewport()
+        expect(page.get_by_role("list", name="Messages").get_by_text("number 80.")).to_be_in_viewport()
     expect(page.locator("#messages")).to_have_count(1)
-    page.get_by_role("button", name="Release").click()
-    expect(page.get_by_text("It waits for a human again, and the waiting time continues")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Return to queue").click()
+    expect(page.get_by_text("Returned to the queue. The waiting time continues.")).to_be_in_viewport(ratio=1)
 
 
 def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):
@@ -371,7 +380,7 @@ def mine(talk):
 
 def test_the_key_asks_before_it_hands_back(open_page, mine):
     page = mine.open(open_page("agent"))
-    dialog = page.get_by_role("dialog", name="Hand back to the AI")
+    dialog = page.get_by_role("dialog", name="Return to AI")
     page.keyboard.press("r")
     expect(dialog).to_be_visible()
     check_look(page, "ask")
@@ -382,7 +391,7 @@ def test_the_key_asks_before_it_hands_back(open_page, mine):
     expect(page.get_by_text("You have this conversation")).to_be_visible()
     page.keyboard.press("r")
     page.keyboard.press("Enter")
-    expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")
+    expect(page.locator("#messages")).to_contain_text("Returned to the AI.")
 
 
 def test_the_key_asks_in_a_row_and_one_stays_in_the_list(open_page, mine):
@@ -391,11 +400,11 @@ def test_the_key_asks_in_a_row_and_one_stays_in_the_list(open_page, mine):
     row = page.locator("[data-row]", has_text="Mine of this test")
     row.locator("[data-open]").focus()
     page.keyboard.press("r")
-    dialog = page.get_by_role("dialog", name="Hand back to the AI")
+    dialog = page.get_by_role("dialog", name="Return to AI")
     expect(dialog).to_contain_text(f"***-***-{mine.key['primary_channel'][-4:]}")
-    dialog.get_by_role("button", name="Hand back to the AI").click()
+    dialog.get_by_role("button", name="Return to AI").click()
     page.wait_for_url("**/queue/?tab=mine")
-    expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")
+    expect(page.locator("#messages")).to_contain_text("Returned to the AI.")
     expect(row).to_have_count(0)
 
 

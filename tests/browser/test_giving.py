@@ -16,17 +16,19 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
     agent.goto("/saved-replies/")
     lead.goto(QUEUE)
     lead.locator("[data-row] [data-open]").last.click()
-    lead.get_by_role("link", name="Give it to a colleague…").click()
+    lead.get_by_role("link", name="Transfer…").click()
     check_looks(lead, "give")
     lead.set_viewport_size({"width": 1280, "height": 860})
     # Without a reason it stays as it was.
     lead.get_by_label("Who gets it").select_option(label="Amira Haddad")
     lead.get_by_label("Why").fill("Knows the candidate")
     lead.get_by_label("Why").press("Enter")
-    expect(lead.get_by_text("Assigned. Your colleague can see it now.")).to_be_visible()
+    expect(lead.get_by_text("Transferred. Your colleague can see it now.")).to_be_visible()
     expect(lead.locator("#hand-off .state")).to_have_text("Amira Haddad has this conversation")
-    told = agent.locator("#told")
-    expect(told).to_contain_text("Ada Lindqvist gave you this conversation: Knows the candidate", timeout=WITHIN_MS)
+    told = agent.locator("#notices")
+    expect(told).to_contain_text(
+        "Ada Lindqvist transferred this conversation to you: Knows the candidate", timeout=WITHIN_MS
+    )
     expect(agent).to_have_title(re.compile(r"^\(\d+\) Saved replies"))
     # On the next page there is room for it before its words come, so that nothing moves.
     polls: list[Route] = []
@@ -46,7 +48,7 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
     told.get_by_role("link", name="Open it").click()
     expect(agent.locator("#hand-off .state")).to_have_text("You have this conversation")
     # Who opened it has seen it.
-    agent.goto("/told/")
+    agent.goto("/notices/")
     expect(agent.get_by_text("Knows the candidate")).to_have_count(0)
     agent.goto("/help/")
     expect(told).to_be_hidden()
@@ -54,7 +56,7 @@ def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(ope
 
 def test_who_is_away_says_so_and_is_shown_so(open_page):
     agent, lead = open_page("agent"), open_page("admin")
-    agent.goto("/told/")
+    agent.goto("/notices/")
     agent.get_by_role("button", name="I am away").click()
     check_looks(agent, "told-away")
     lead.goto("/team/")
@@ -70,8 +72,8 @@ def test_what_needs_attention_is_left_until_something_changes(open_page):
     count = rows.count()
     assert count > 1
     shown = rows.first.locator(".where, .what p").all_inner_texts()
-    rows.first.get_by_role("button", name="Leave it").click()
-    expect(page.get_by_text("Left with the AI. It comes back if something changes.")).to_be_visible()
+    rows.first.get_by_role("button", name="Dismiss").click()
+    expect(page.get_by_text("Dismissed. It comes back if something changes.")).to_be_visible()
     assert shown not in [each.locator(".where, .what p").all_inner_texts() for each in rows.all()]
 
 

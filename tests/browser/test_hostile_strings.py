@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from django.urls import reverse
 
-from conversations.reading import reference_of
-from conversations.saved_views.records import SHARED
+from conversations.converting import reference_of
+from conversations.lists.saved_views.records import SHARED
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_reference_of
 from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
 from tests.crawl.hostile.strings import LONG_WORD, STRINGS, storable
@@ -36,7 +36,10 @@ DEALT = STRINGS[::EVERY]
 # Strings in a group for pages that show many texts, or show them in part; and for the others.
 GROUP, LARGER_GROUP = 20, 67
 # Redirects, fragments that are put into a page by pressing what is on it, and files.
-LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-updates", "insight-csv"}
+LED_TO = {
+    *("home", "sign-in", "conversation-step", "conversation-last-message", "conversation-updates", "insight-csv"),
+    *("notices-moved", "conversation-updates-moved", "insight-behind-csv"),
+}
 # Of these every address shows something else; of the others the first will do.
 WHOLE = {"queue", "conversations", "conversation-find", "trail", "store-list", "store-record"}
 # Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.
@@ -64,10 +67,13 @@ LINES = {"state.risk_flag", "message.role", "message.tool"}
 # What pages show of one object only, or cut to a line: not each string comes first there.
 IN_PART = {
     # Of a reason to search its beginning.
+    "admin: access-log": ("entry.",),
     **{f"admin: access-log-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
     "admin: conversation": (
         "state.unknown attribute",
         "reply.author_name",
+        # Each message to place stands on its own conversation.
+        "not_placed.",
     ),
     "admin: conversation-timeline": ("received.", "state.", "message.", "conversation.", "entry.result"),
     "admin: trail": ("state.",),
@@ -86,7 +92,10 @@ IN_PART = {
 # Where colleagues are named, in as many letters as a line has room for.
 NAMED = {
     f"admin: {page}"
-    for page in ("queue", "conversation", "conversation-timeline", "conversation-give", "team", "agent-groups")
+    for page in (
+        *("queue", "conversation", "conversation-timeline", "conversation-give", "team", "agent-groups"),
+        "insight-behind",
+    )
 }
 # A longer string is not shown whole on each page, as panels show so much of a text; messages show all of it.
 SHOWN_OF_A_TEXT = 100

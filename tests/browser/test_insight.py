@@ -58,7 +58,7 @@ def test_a_number_leads_to_its_conversations_and_back(counted):
     expect(failed.get_by_text(re.compile("platform’s status says"))).to_be_visible()
     follow(page, "/insight/failures/?period=90&company=ci-cuc-001", lambda: page.locator(".figures a").first)
     rows = page.locator("tbody tr")
-    assert set(rows.locator("td:first-of-type").all_inner_texts()) == {"Failed"}
+    assert set(rows.locator("td[data-label=Outcome]").all_inner_texts()) == {"Failed"}
     rows.locator("a").first.click()
     expect(page).to_have_url(re.compile("/conversations/"))
     page.go_back()

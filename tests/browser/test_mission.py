@@ -40,15 +40,17 @@ def test_an_agent_takes_who_waits_longest_reads_answers_and_hands_back(open_page
     expect(page.locator("#timeline")).to_contain_text(re.compile("took it"))
     page.get_by_text("Leave a note").click()
     page.locator("#note").fill("Is called back at five")
-    page.get_by_role("button", name="Hand back to the AI").click()
-    expect(page.get_by_text("Handed back to the AI.")).to_be_visible()
+    # The customer has no answer yet.
+    page.locator("#return summary").click()
+    page.get_by_role("button", name="Return without an answer").click()
+    expect(page.get_by_text("Returned to the AI.")).to_be_visible()
     page.get_by_role("link", name="Trail").first.click()
-    for words in ("took it from the queue", "revealed the recipient", "handed back to the AI"):
+    for words in ("took it from the queue", "revealed the recipient", "returned it to the AI"):
         expect(page.get_by_text(words).first).to_be_visible()
     # Found again by the number, and what else there is of the same person.
     search(page, "0044 7700 900011")
     expect(page.get_by_role("heading", level=1)).to_contain_text("***-***-0011")
-    page.get_by_role("link", name="In all stores").click()
+    page.get_by_role("link", name="This customer in other systems").click()
     expect(page.get_by_role("heading", name="Conversations", exact=True)).to_be_visible()
     # What colleagues asked the assistant, and what they thought of its answers.
     to(page, "Threads")
@@ -75,7 +77,7 @@ def test_onboarding_brings_a_tenant_live_and_finds_it_by_its_channel(open_page, 
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Finish").click()
-    expect(page.get_by_text("Everything is saved")).to_be_visible()
+    expect(page.locator("#messages")).to_contain_text("Saved. ")
     page.get_by_role("link", name="Activate", exact=True).click()
     page.get_by_role("button", name="Activate the tenant").click()
     expect(page.locator(".head").get_by_text("active")).to_be_visible()

@@ -54,7 +54,7 @@ PAGES = [
     ("agent", "queue-attention", "/queue/?tab=attention", [], "attention"),
     ("agent", "waiting-times", "/queue/waiting-times/", [], "Waiting times"),
     ("agent", "queue-filtered", "/queue/?company=ci-nwe-002&channel=whatsapp", [], "waiting"),
-    ("agent", "queue-empty", "/queue/?company=ci-none", [], "Nobody is waiting"),
+    ("agent", "queue-empty", "/queue/?company=ci-none", [], "No conversations match"),
     ("agent", "conversations", "/conversations/", [], "Conversations"),
     ("agent", "find-nothing", FIND, by_recipient("+447700999999"), "Find a conversation"),
     ("agent", "find-error", FIND, by_recipient("nobody"), "Find a conversation"),
@@ -111,6 +111,7 @@ PAGES = [
     ("auditor", "audit-export-error", "/audit/export/?action=junk&since=junk", [".form .btn"], "Export"),
     ("auditor", "audit-chart", "/audit/picture/", [], "Chart"),
     ("auditor", "audit-chart-nothing", "/audit/picture/?actor=no.body", [], "Chart"),
+    ("auditor", "access-review", "/audit/accounts/", ["details.after > summary"], "Access review"),
     ("auditor", "access-log", "/audit/looks/", [], "Access log"),
     ("auditor", "access-log-person", "/audit/looks/people/amira/", [], "What they looked at"),
     ("auditor", "access-log-nobody", "/audit/looks/people/no.body/", [], "What they looked at"),
@@ -128,7 +129,7 @@ PAGES = [
     ("auditor", "events-error", EVENTS, by_event(" "), "Idempotency"),
     ("auditor", "events-list", EVENTS, events_of(HANDLED), "Idempotency records"),
     ("auditor", "events-record", EVENTS, [*events_of(HANDLED), "text=Look-up of order"], "Look-up of order"),
-    ("onboarding", "tenants", "/tenants/", [".ready .btn"], "Tenants"),
+    ("onboarding", "tenants", "/tenants/", [], "Tenants"),
     ("onboarding", "tenants-filtered", "/tenants/?status=suspended", [], "Tenants"),
     ("onboarding", "tenants-nothing", "/tenants/?status=junk", [], "Tenants"),
     ("auditor", "tenants-redacted", "/tenants/", [], "Tenants"),
@@ -239,7 +240,7 @@ PAGES = [
     ("admin", "insight-nothing", "/insight/failures/?period=days&since=2001-01-01&until=2001-01-02", [], "Insight"),
     ("admin", "service-levels", "/team/levels/ci-nwe-002/", [], "Service levels"),
     ("admin", "agent-groups", "/team/groups/ci-nwe-002/", [], "Groups"),
-    ("agent", "told", "/told/", [], "For you"),
+    ("agent", "notices", "/notices/", [], "For you"),
     ("admin", "staff", "/staff/", [], "Staff"),
     ("admin", "staff-filtered", "/staff/?role=agent&state=disabled", [], "Staff"),
     ("admin", "staff-nobody", "/staff/?name=zzz", [], "Staff"),
@@ -293,9 +294,9 @@ def test_lost_race_page(open_page):
     admin.get_by_role("button", name="Take").click()
     expect(admin.get_by_text("You have this conversation").first).to_be_visible()
     row.get_by_role("button", name="Take").click()
-    expect(agent.get_by_role("heading", name="Somebody else changed this first")).to_be_visible()
+    expect(agent.get_by_text("took this conversation first")).to_be_visible()
     check_looks(agent, "lost-race")
-    admin.get_by_role("button", name="Release").click()
+    admin.get_by_role("button", name="Return to queue").click()
 
 
 def test_refused_take_keeps_the_panel(open_page):

@@ -19,14 +19,16 @@ SOON = 30_000
 
 @pytest.fixture
 def write(demo) -> Write:
-    """`write(talk, "text")`: its customer writes, and the platform routes that to people."""
+    """`write(talk, "text")`: its customer writes, and the platform routes that to people; `more` is in the body too."""
     credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
     sqs = boto3.client("sqs", endpoint_url=demo.sqs_endpoint, region_name=demo.region, **credentials)
 
-    def send(one: Talk, text: str) -> None:
+    def send(one: Talk, text: str, **more: str) -> None:
         sender = one.item["primary_channel"]
         body = {"channel_type": "whatsapp", "from": f"whatsapp:{sender}", "message_sid": f"SM{uuid.uuid4().hex}"}
-        sqs.send_message(QueueUrl=demo.queues["HANDOFF"], MessageBody=json.dumps(body | {"body": text, **one.key}))
+        sqs.send_message(
+            QueueUrl=demo.queues["HANDOFF"], MessageBody=json.dumps(body | {"body": text, **one.key, **more})
+        )
 
     return send
 
@@ -50,7 +52,7 @@ def test_what_the_customer_writes_appears_by_itself_and_is_read_out(open_page, t
     one = waiting(talk)
     page = one.open(open_page("agent"))
     take(page)
-    expect(page.locator("#recipient")).to_contain_text("The AI stays silent until you hand back.")
+    expect(page.locator("#recipient")).to_contain_text("The AI stays silent until you return it.")
     page.locator("#hand-off").get_by_text("Leave a note").click()
     note = page.locator("#note")
     note.fill("calls back")
@@ -72,7 +74,7 @@ def test_once_the_customer_has_written_there_is_time_to_answer_again(open_page, 
     page = one.open(open_page("agent"))
     take(page)
     rules = page.locator("#reply-rules")
-    expect(rules).to_contain_text("WhatsApp takes only an approved template.")
+    expect(rules).to_contain_text("WhatsApp only allows an approved template.")
     # Before its scripts have run, the button leads to a page of its own.
     page.wait_for_load_state()
     page.locator("#recipient").get_by_role("button", name="Reveal").click()
@@ -119,7 +121,7 @@ def test_a_first_message_is_rejected_with_a_reason_or_approved(open_page):
     page.goto("/queue/")
     page.get_by_role("link", name=re.compile("To approve")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("1 first message to approve")
-    page.get_by_text("What will be sent").click()
+    page.get_by_text("Raw data").click()
     check_looks(page, "to-approve")
     page.get_by_text("Reject…").click()
     page.get_by_label("Why should it not be sent?").fill("")
@@ -127,14 +129,19 @@ def test_a_first_message_is_rejected_with_a_reason_or_approved(open_page):
     # The field is required: nothing was sent.
     expect(page.get_by_label("Why should it not be sent?")).to_be_visible()
     page.locator(".decisions").get_by_role("button", name="Approve").click()
-    expect(page.locator("#messages")).to_contain_text("Approved. The message is on its way.")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing to approve")
+    expect(page.locator("#messages")).to_contain_text("Approved. The message goes out within a minute.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("First messages")
+    check_looks(page, "approved")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 first message to approve")
+    page.locator(".decisions").get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("First messages")
 
 
 def test_what_was_not_placed_is_discarded_with_a_reason(open_page):
     page = open_page("admin")
     page.goto("/system/")
-    page.get_by_role("link", name="Messages that could not be placed").click()
+    page.get_by_role("link", name="Messages not placed").click()
     page.get_by_text("What was received").first.click()
     check_looks(page, "not-placed")
     page.locator(".decisions").get_by_role("button", name="Try again").first.click()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import sign_in
 from tests.browser.looks import check_look, check_looks
 from tests.browser.test_conversation import Talk, instant, talk  # noqa: F401 a fixture
 from tests.browser.test_receiving import SOON, take, waiting, write  # noqa: F401 a fixture
@@ -88,14 +89,15 @@ def test_an_agents_day_by_keyboard_alone(open_page, talk, write, sent):  # noqa:
     page.keyboard.type("You are welcome.")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".msg.human", has_text="You are welcome.")).to_be_visible()
-    # Hand back with a note, in the question that the key asks.
+    # Return it with a note, in the question that the key asks once everything is answered.
     page.keyboard.press("Escape")
+    expect(page.locator("#return summary")).to_have_count(0, timeout=SOON)
     page.keyboard.press("r")
     dialog = page.locator("#ask")
     expect(dialog).to_be_visible()
     dialog.get_by_label("Note for the next person").fill("Wants the contract by Friday")
     check_look(page, "reply-hand-back")
-    dialog.get_by_role("button", name="Hand back").click()
+    dialog.get_by_role("button", name="Return to AI").click()
     expect(page.locator("#hand-off .state")).to_have_text("The AI has this conversation")
     expect(page.locator("#hand-off")).to_contain_text("Wants the contract by Friday")
     expect(page.get_by_role("button", name="Undo: take it back")).to_be_visible()
@@ -135,6 +137,25 @@ def test_a_draft_outlives_a_reload_and_is_no_plain_text(open_page, talk):  # noq
     expect(box(page)).to_have_value("")
 
 
+def test_signed_out_and_in_again_in_another_tab_the_reply_still_goes(demo, open_page, talk):  # noqa: F811
+    one = answerable(talk)
+    page = open_page(None)
+    sign_in(page, demo, "agent")
+    take(one.open(page))
+    box(page).fill("It is on its way.")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Sign out").click()
+    expect(other.get_by_role("heading", level=1)).to_contain_text("Sign in")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("[data-said]")).to_contain_text("You are signed out, so nothing was sent. Your text is kept.")
+    expect(box(page)).to_have_value("It is on its way.")
+    sign_in(other, demo, "agent")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".talk")).to_contain_text("It is on its way.")
+    expect(box(page)).to_have_value("")
+
+
 def test_who_loses_it_keeps_the_draft_to_copy(open_page, talk, sent):  # noqa: F811
     one = answerable(talk)
     page = one.open(open_page("agent"))
@@ -154,12 +175,16 @@ def test_after_24_hours_the_template_with_its_blanks(open_page, talk, sent):  # 
     page = one.open(open_page("agent"))
     take(page)
     reply = page.locator("#reply")
-    expect(reply).to_contain_text("WhatsApp takes only an approved template")
+    expect(reply).to_contain_text("WhatsApp only allows an approved template")
+    for width, height in ((1366, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(page.url)
+        expect(reply.get_by_role("button", name="Load the template")).to_be_in_viewport()
     blank = page.get_by_label("Blank 1")
     for _ in range(15):
         if blank.count():
             break
-        reply.get_by_role("button", name=re.compile("Load the template|Look again")).click()
+        reply.get_by_role("button", name=re.compile("Load the template|Refresh")).click()
         page.wait_for_timeout(700)
     blank.fill("Jo")
     page.get_by_label("Blank 2").fill("your contract")
@@ -167,16 +192,33 @@ def test_after_24_hours_the_template_with_its_blanks(open_page, talk, sent):  # 
     check_looks(page, "reply-template")
     page.get_by_role("button", name="Send the template").click()
     expect(page.locator(".msg.human", has_text="Hello Jo, we have news")).to_be_visible()
+    page.get_by_role("button", name=re.compile("Undo")).click()
+    expect(page.get_by_label("Blank 1")).to_have_value("Jo")
+    expect(reply).to_contain_text("Not sent. Your template is filled in as it was.")
+    expect(page.locator("#messages")).to_be_empty()
+
+
+def test_a_reply_that_is_too_long_is_kept_and_not_sent(open_page, talk, sent):  # noqa: F811
+    page = answerable(talk).open(open_page("agent"))
+    take(page)
+    box(page).fill("x" * 1_860)
+    expect(page.locator("#reply-count")).to_contain_text("260 too many: up to 1,600")
+    page.get_by_role("button", name="Send").click()
+    expect(box(page)).to_have_value("x" * 1_860)
+    expect(page.locator(".msg.human")).to_have_count(0)
+    box(page).fill("x" * 1_600)
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".msg.human")).to_have_count(1)
 
 
 def test_a_customer_who_cannot_be_reached_and_a_second_try(open_page, talk):  # noqa: F811
-    one = answerable(talk, recipient_tel="+447700900011")
+    one = answerable(talk, recipient_tel="+447700900038")
     page = one.open(open_page("agent"))
     take(page)
     box(page).fill("Hello?")
     page.get_by_role("button", name="Send").click()
     failed = page.locator(".msg.human", has_text="Hello?")
-    expect(failed.locator(".delivery.bad")).to_contain_text("opted out", timeout=SOON)
+    expect(failed.locator(".delivery.bad")).to_contain_text("not on WhatsApp", timeout=SOON)
     check_looks(page, "reply-failed")
     # The next one can be sent at once.
     expect(page.get_by_role("button", name="Send")).to_be_enabled()

@@ -74,8 +74,8 @@ def test_three_are_selected_and_taken_and_released_again(open_page, asked):
     open_tab(page, "mine", "Sel-a", 3)
     for number in range(3):
         rows(page, "Sel-a").nth(number).get_by_role("checkbox").check()
-    bar(page).get_by_role("button", name="Release").click()
-    expect(page.get_by_text("Released 3 conversations.")).to_be_visible()
+    bar(page).get_by_role("button", name="Return to queue").click()
+    expect(page.get_by_text("Returned 3 conversations to the queue.")).to_be_visible()
     open_tab(page, "waiting", "Sel-a", 4)
 
 
@@ -138,8 +138,8 @@ def test_without_scripts_it_is_one_plain_form(open_page, asked):
     page = open_page("agent", java_script_enabled=False)
     page.goto(f"{QUEUE}&tab=waiting")
     expect(page.get_by_label("Select all on this page")).to_be_hidden()
-    bar(page).get_by_role("button", name="Take").click()
-    expect(page.get_by_text("Select at least one conversation.")).to_be_visible()
+    # It covers nothing while nothing is selected.
+    expect(bar(page)).to_be_hidden()
     for number in range(2):
         rows(page, "Sel-e").nth(number).get_by_role("checkbox").check()
     rows(page, "Sel-e").first.get_by_role("checkbox").press("Enter")
@@ -157,17 +157,19 @@ def test_a_lead_assigns_two_and_the_colleague_is_told_once(open_page, asked):
     open_tab(lead, "waiting", "Sel-f", 2)
     for number in range(2):
         rows(lead, "Sel-f").nth(number).get_by_role("checkbox").check()
-    bar(lead).get_by_role("button", name="Assign…").click()
-    expect(lead.get_by_role("heading", level=1)).to_have_text("Give 2 conversations to a colleague")
+    bar(lead).get_by_role("button", name="Transfer…").click()
+    expect(lead.get_by_role("heading", level=1)).to_have_text("Transfer 2 conversations")
     check_looks(lead, "give-selected")
     lead.set_viewport_size({"width": 1280, "height": 860})
     lead.get_by_label("Who gets them").select_option(label="Amira Haddad")
     lead.get_by_label("Why").fill("You know this client")
-    lead.get_by_role("button", name="Give conversations").click()
-    expect(lead.get_by_text("Assigned 2 conversations. Your colleague can see it now.")).to_be_visible()
-    told = agent.locator("#told")
-    expect(told).to_contain_text("Ada Lindqvist gave you 2 conversations: You know this client", timeout=WITHIN_MS)
-    everything = agent.request.get(urljoin(agent.url, "/told/")).text()
+    lead.get_by_role("button", name="Transfer conversations").click()
+    expect(lead.get_by_text("Transferred 2 conversations. Your colleague can see them now.")).to_be_visible()
+    told = agent.locator("#notices")
+    expect(told).to_contain_text(
+        "Ada Lindqvist transferred 2 conversations to you: You know this client", timeout=WITHIN_MS
+    )
+    everything = agent.request.get(urljoin(agent.url, "/notices/")).text()
     assert everything.count("You know this client") == 1
     told.get_by_role("link", name="Open it").click()
     expect(agent.get_by_role("heading", level=1)).to_contain_text("You hold")

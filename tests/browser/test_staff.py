@@ -50,6 +50,8 @@ def test_colleague_comes_signs_in_with_a_second_factor_and_goes(open_page, scrip
     expect(elsewhere.locator(".sessions li")).to_have_count(2)
     other = elsewhere.locator(".sessions li").filter(has_not_text="this browser")
     other.get_by_role("button").click()
+    elsewhere.locator("#id_current_password").fill(PASSWORD)
+    elsewhere.get_by_role("button", name="End the session").click()
     expect(elsewhere.locator(".sessions li")).to_have_count(1)
     page.goto("/account/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")

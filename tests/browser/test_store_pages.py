@@ -64,7 +64,7 @@ PAGES = [
     ("admin", "search-found", SEARCH, search("replies@cucumber.example"), "Search"),
     ("agent", "search-not-recognised", SEARCH, search("what is this?"), "Search"),
     ("agent", "search-nothing", SEARCH, search("+447700999999"), "Search"),
-    ("agent", "elsewhere", SEARCH, [*search("+447700900011"), "text=In all stores"], "in all stores"),
+    ("agent", "elsewhere", SEARCH, [*search("+447700900011"), "text=This customer in other systems"], "in all stores"),
     ("agent", "help-agent", "/help/", [], "Help"),
     ("onboarding", "help-onboarding", "/help/", [], "Help"),
     ("auditor", "help-auditor", "/help/", [], "Help"),

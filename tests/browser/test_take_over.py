@@ -24,13 +24,13 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     expect(page.get_by_text("You have this conversation")).to_be_visible()
     page.get_by_text("Leave a note").click()
     page.locator("#note").fill("Wants a call after 5 pm")
-    page.get_by_role("button", name="Hand back to the AI").click()
-    expect(page.get_by_text("Handed back to the AI.")).to_be_visible()
+    page.get_by_role("button", name="Return to AI").click()
+    expect(page.get_by_text("Returned to the AI.")).to_be_visible()
     expect(page.get_by_text("The AI has this conversation")).to_be_visible()
     expect(page.get_by_text("Wants a call after 5 pm")).to_be_visible()
     page.get_by_role("link", name="Trail").first.click()
     expect(page.get_by_text("took over").first).to_be_visible()
-    expect(page.get_by_text("handed back").first).to_be_visible()
+    expect(page.get_by_text("returned it to the AI").first).to_be_visible()
 
 
 def test_two_agents_take_the_same_row_and_the_second_is_told_who_won(open_page):
@@ -46,7 +46,8 @@ def test_two_agents_take_the_same_row_and_the_second_is_told_who_won(open_page):
     second.locator("[data-row]").filter(has=second.locator(f'[data-open][href^="{reference}"]')).get_by_role(
         "button", name="Take"
     ).click()
-    expect(second.get_by_role("heading", name="Somebody else changed this first")).to_be_visible()
+    expect(second.get_by_text("took this conversation first")).to_be_visible()
+    expect(second.locator("#talk")).to_be_visible()
     expect(second.get_by_text("amira").first).to_be_visible()
 
 
@@ -66,7 +67,7 @@ def test_it_all_works_without_javascript(open_page):
     page.goto("/queue/")
     page.locator("[data-row]").first.get_by_role("button", name="Take").click()
     expect(page.get_by_text("You have this conversation").first).to_be_visible()
-    page.get_by_role("button", name="Release").click()
+    page.get_by_role("button", name="Return to queue").click()
     expect(page.get_by_text("Waiting for a human").first).to_be_visible()
 
 

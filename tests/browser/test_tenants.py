@@ -42,7 +42,7 @@ def test_a_whole_onboarding(open_page, scripts):
     expect(page.get_by_label("Email")).to_have_value("robin@customer.example")
     page.go_back()
     page.get_by_role("button", name="Finish").click()
-    expect(page.get_by_text("Everything is saved. Nothing is missing")).to_be_visible()
+    expect(page.get_by_text("Saved. Nothing is missing")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     expect(page.get_by_text("Continue onboarding")).to_have_count(0)
     # The review, from a bookmark, knows what was written.
@@ -75,13 +75,19 @@ def test_the_id_is_proposed_while_the_name_is_typed(open_page):
     expect(page.locator("#id_tenant_id")).to_have_attribute("placeholder", "zoe-sohne-gmbh")
 
 
-def test_readiness_comes_into_the_row(open_page):
+def test_readiness_comes_into_the_rows(open_page):
     page = open_page("onboarding")
     page.goto("/tenants/")
-    row = page.locator("tr", has_text="lumen-dental")
-    row.get_by_role("link", name="Check").click()
-    expect(row.get_by_text("ready")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/tenants/$"))
+    expect(page.locator("tr", has_text="lumen-dental").get_by_text("Ready", exact=True)).to_be_visible()
+    page.locator("tr", has_text="to fix").first.get_by_role("link", name="to fix").click()
+    expect(page).to_have_url(re.compile(r"/tenants/[^/]+/readiness/$"))
+
+
+def test_readiness_without_scripts_is_one_link_away(open_page):
+    page = open_page("onboarding", java_script_enabled=False)
+    page.goto("/tenants/")
+    page.locator("tr", has_text="lumen-dental").get_by_role("link", name="Check").click()
+    expect(page.get_by_text("Ready", exact=True)).to_be_visible()
 
 
 def test_two_people_who_change_the_settings_are_shown_both_versions(open_page):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.sending import outbox
+from conversations.sending import replies
 
 
 @pytest.fixture(autouse=True)
@@ -13,5 +13,5 @@ def _hand_off_queue(settings) -> None:
 @pytest.fixture(autouse=True)
 def _outbox(settings, monkeypatch) -> None:
     """Replies are configured; that their queue has them, tests of replies show."""
-    settings.OUTBOX_QUEUE_URL = "https://sqs.invalid/outbox.fifo"
-    monkeypatch.setattr(outbox, "enqueue", lambda row: None)
+    settings.OUTBOX_QUEUE_URL = "https://sqs.invalid/replies.fifo"
+    monkeypatch.setattr(replies, "enqueue", lambda row: None)

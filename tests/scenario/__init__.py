@@ -16,7 +16,7 @@ from console import clock
 from console.refs import seal
 from console.staff.models import StaffAccount
 from console.staff.passwords import hash_password
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from tests.crawl.hostile.stored import Stored, put_back, taken
 from tests.dynamodb import Store
 from tests.people import COMPANY, OTHER_COMPANY, member
@@ -93,7 +93,7 @@ def build(store: Store, text: Callable[[str], str] = str) -> Scenario:
     Keys, ids, instants and what other code compares (states, roles, channels) are not free text.
     """
     # Texts of a function of a test's own are not asked for again.
-    if "<" in getattr(text, "__qualname__", "<object>") or store.local or not store.is_empty():
+    if "<" in getattr(text, "__qualname__", "<object>") or not store.embedded or not store.is_empty():
         return _build(store, text)
     # References and secrets are sealed with the key.
     depends_on = (text, store.endpoint, settings.SECRET_KEY, tuple(settings.TABLE_NAMES.items()))

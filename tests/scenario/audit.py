@@ -59,7 +59,8 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
             name: [reverse(name), _with(name, **filters), _with(name, about=about)]
             for name in ("audit-export", "audit-chart")
         },
-        "access-log": [reverse("access-log")],
+        "access-review": [reverse("access-review"), _with("access-review", role="agent")],
+        "access-log": [reverse("access-log"), _with("access-log", person=side.username)],
         "access-log-person": [reverse("access-log-person", args=[each]) for each in (side.username, staff.username)],
         "access-log-conversation": [reverse("access-log-conversation", args=[side.trail_ref])],
         "access-log-recipient": [reverse("access-log-recipient", args=[side.recipient_ref])],
@@ -84,8 +85,9 @@ def posts(side: Side) -> dict[str, list[Post]]:
             (_with("audit-export", company=side.company_id), {"format": "csv"}),
             (_with("audit-export", about=about), {"format": "jsonl"}),
         ],
+        "access-review-export": [(reverse("access-review-export"), {"format": each}) for each in ("csv", "jsonl")],
+        "access-review-record": [(reverse("access-review-record"), {})],
         "access-log": [
-            (looks, {"look": "person", "username": side.username}),
             (looks, {"look": "conversation", "conversation_id": side.conversation_id}),
             (looks, {"look": "recipient", "recipient": side.recipient}),
         ],

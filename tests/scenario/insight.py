@@ -75,5 +75,6 @@ def urls(side: Side) -> dict[str, list[str]]:
             f"{reverse('insight-summary', args=[side.company_id])}?week={IsoWeek.of(clock.now().date())}",
         ],
         "insight-behind": [f"{reverse('insight-behind', args=['overview'])}?{one}"],
+        "insight-behind-csv": [f"{reverse('insight-behind-csv', args=['overview'])}?{one}"],
         "insight-csv": [f"{reverse('insight-csv', args=['cost', 'cost'])}?{company}"],
     }

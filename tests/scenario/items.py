@@ -46,6 +46,8 @@ CONVERSATIONS = {
     # Selected in the queue, two and two.
     "to select": ("first", "whatsapp", "waiting"),
     "to select too": ("second", "sms", "waiting"),
+    # An older one with the same number that somebody takes too.
+    "to take too": ("second", "whatsapp", "ai"),
     "to share": ("first", "whatsapp", "waiting"),
     "to share too": ("second", "sms", "waiting"),
 }
@@ -211,6 +213,10 @@ def messages(recipient: str, texts: Texts, at: datetime) -> list[Item]:
     ]
 
 
+# When the holder last said that no answer is needed.
+EXCUSED_AT = "2026-01-05T11:00:00.000Z"
+
+
 def hand_off(
     state: str, company_id: str, holders: dict[str, str], texts: Texts, now: datetime, asked: datetime
 ) -> Item:
@@ -225,13 +231,15 @@ def hand_off(
         "gsi_hand_off_queue": f"waiting#{company_id}",
     }
     if state == "waiting":
-        return wants
+        return wants | {"hand_off_to_place_at": to_iso(asked)}
     return wants | {
         "hand_off_agent": holders[state if state in holders else "mine"],
         "hand_off_taken_at": to_iso(now - timedelta(minutes=20)),
         "hand_off_wanted": True,
         "hand_off_action_id": f"{texts.side}-action",
         "gsi_hand_off_queue": f"held#{company_id}",
+        "hand_off_answered_at": EXCUSED_AT,
+        "hand_off_no_answer_at": EXCUSED_AT,
     }
 
 

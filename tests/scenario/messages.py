@@ -12,9 +12,16 @@ from console.clock import to_epoch, to_iso
 from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
-from conversations.reading import reference_of
-from conversations.receiving.rows import LATEST, NOT_PLACED, approvals_partition, latest_partition, partition_of
-from conversations.sending.outbox import seal_form
+from conversations.converting import reference_of
+from conversations.outbox.rows import (
+    LATEST,
+    NOT_PLACED,
+    approvals_partition,
+    latest_partition,
+    partition_of,
+    to_place_partition,
+)
+from conversations.sending.replies import seal_form
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -42,6 +49,7 @@ def items(
     ]
     rows += [_first(company_id, purpose, texts) for purpose in ("to approve", "to reject")]
     rows += [_not_placed(keys["waiting"], purpose, texts) for purpose in ("to retry", "to discard")]
+    rows += [_to_place(keys["waiting"], company_id, texts, purpose) for purpose in ("to place", "to put away")]
     return [row | {"expires_at": to_epoch(now + timedelta(days=90))} for row in rows]
 
 
@@ -105,7 +113,11 @@ def _first(company_id: str, purpose: str, texts: Texts) -> Item:
             "company_data": {"company_id": company_id, "project_id": texts("first.project")},
             "recipient_data": {"recipient_first_name": texts("first.name"), "recipient_tel": "+447700900150"},
         },
-        "company_data_payload": {"project_name": texts("first.project_name"), texts("first key"): texts("first.value")},
+        "company_data_payload": {
+            "company_id": company_id,
+            "project_name": texts("first.project_name"),
+            texts("first key"): texts("first.value"),
+        },
         "conversation_data": {"channel_method": "whatsapp"},
     }
     return {
@@ -141,10 +153,22 @@ def _not_placed(key: tuple[str, str], purpose: str, texts: Texts) -> Item:
     }
 
 
+def _to_place(key: tuple[str, str], company_id: str, texts: Texts, purpose: str) -> Item:
+    """A message that may belong to a conversation, and that a person puts there."""
+    return _not_placed(key, purpose, texts) | {
+        "conversation": to_place_partition(company_id),
+        "company_id": company_id,
+        "source": "queue",
+        "candidates": {partition_of(*key)},
+    }
+
+
 def references(side: Side) -> dict[str, list[str]]:
     """What stands in the addresses of the forms about them."""
     found = posts(side)
-    return {name: [url.rstrip("/").rpartition("/")[2] for url, _ in found[name]] for name in found}
+    # Those below a conversation have its reference.
+    ours = [name for name in found if not name.startswith("conversation-")]
+    return {name: [url.rstrip("/").rpartition("/")[2] for url, _ in found[name]] for name in ours}
 
 
 def urls() -> dict[str, list[str]]:
@@ -163,16 +187,30 @@ def replies(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str,
         "conversation-reply-undo": (sealed, {"reply": rows["queued"]}),
         "conversation-reply-again": (sealed, {"reply": rows["failed"]}),
         "conversation-reply-template": (sealed, {}),
+        "conversation-no-answer": (sealed, {"undo": "1"}),
+        "conversation-opt-in": (sealed, {"reason": "asked on the phone to go on"}),
         "conversation-note": (sealed, {"note": "wants a call"}),
+        "conversation-room": (sealed, {}),
     }
     return {name: [(reverse(name, args=[reference]), data)] for name, (reference, data) in found.items()}
+
+
+def _sealed(partition: str, side: str, purpose: str) -> str:
+    return seal_data("message to place", [partition, f"{LOST_AT}#{side}-{purpose}"])
 
 
 def posts(side: Side) -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """What is decided about them. Approving needs a queue, which a page does not: it is tested by itself."""
     first = seal("first message", approvals_partition(side.company_id), f"{HELD_AT}#to reject")
     lost = {purpose: seal(NOT_PLACED, f"{LOST_AT}#{side.name}-{purpose}") for purpose in ("to retry", "to discard")}
+    partition = to_place_partition(side.company_id)
+    decided = {"to place": "put", "to put away": "not-here"}
+    waits = reverse("conversation-place", args=[reference_of(*side.keys["waiting"])])
     return {
+        "conversation-place": [
+            (waits, {"message": _sealed(partition, side.name, purpose), "decision": each})
+            for purpose, each in decided.items()
+        ],
         "queue-decide": [(reverse("queue-decide", args=[first]), {"decision": "reject", "reason": "wrong person"})],
         "messages-resolve": [
             (reverse("messages-resolve", args=[lost["to retry"]]), {"decision": "retry"}),

@@ -15,17 +15,20 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.recording import SYSTEM_TRAIL, staff_trail
+from conversations.conversation.timeline.lines import LineKind
+from conversations.conversation.timeline.reading import read_timeline
+from conversations.conversation.updates import latest_replies, replies_known, since_of
+from conversations.converting import hand_off_of, reference_of, seal_list_context
+from conversations.finding.filters import ConversationFilters
+from conversations.finding.listing import ConversationList
+from conversations.finding.queries import of_company, of_project, of_recipient, of_reply
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
-from conversations.messages import StoredMessages
+from conversations.handoff.actions import TO_AI
+from conversations.messages.message import StoredMessages
 from conversations.models import Conversation
-from conversations.panel import since_of
-from conversations.presence import token_for
-from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
+from conversations.outbox.rows import messages_of
+from conversations.queue.presence import token_for
 from conversations.queue.selection import row_token
-from conversations.reading import hand_off_of, reference_of, seal_list_context
-from conversations.receiving.rows import latest_replies
-from conversations.timeline.lines import LineKind
-from conversations.timeline.reading import read_timeline
 from tests.scenario import (
     audit,
     insight,
@@ -107,6 +110,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
             _with(conversation, saved=saved_replies.reference(side, "to change")),
         ],
         "conversation-updates": _news(side, inside),
+        "conversation-updates-moved": [reverse("conversation-updates-moved", args=[side.conversation_ref])],
         "conversation-last-message": [_with(reverse("conversation-last-message", args=[ref(side, "ai")]), **inside)],
         "conversation-step": [
             _with(reverse("conversation-step", args=[side.conversation_ref, direction]), **{"in": context})
@@ -149,6 +153,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "queue-selected": [(reverse("queue-selected"), {**_selected(side, by, "to select"), "do": "take"})],
+        "conversation-take-others": [_others(side, by)],
         "queue-selected-give": [(reverse("queue-selected-give"), _given(side, by))],
         "conversations-export": [
             (url, {"format": ("csv", "jsonl")[number % 2]}) for number, url in enumerate(_exports(side, Staff.of(by)))
@@ -173,9 +178,20 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
 
 def _selected(side: Side, by: StaffAccount, purpose: str) -> dict[str, Any]:
     """Two rows of the queue as their checkboxes send them, and the tab."""
-    items = [Conversation.get(*side.keys[each], consistent_read=True) for each in (purpose, f"{purpose} too")]
-    tokens = [row_token(each, hand_off_of(each), Staff.of(by)) for each in items]
+    tokens = [_token(side, by, each) for each in (purpose, f"{purpose} too")]
     return {"selected": tokens, "in": seal_list_context({"list": "queue", "tab": "waiting", "filters": {}})}
+
+
+def _token(side: Side, by: StaffAccount, purpose: str) -> str:
+    item = Conversation.get(*side.keys[purpose], consistent_read=True)
+    return row_token(item, hand_off_of(item), Staff.of(by))
+
+
+def _others(side: Side, by: StaffAccount) -> Post:
+    """The older conversation that the page of one which somebody took offers."""
+    mine = side.keys["admin's" if by.role == "admin" else "mine"]
+    url = reverse("conversation-take-others", args=[reference_of(*mine)])
+    return url, {"selected": [_token(side, by, "to take too")]}
 
 
 def _given(side: Side, by: StaffAccount) -> dict[str, Any]:
@@ -192,6 +208,8 @@ def hand_offs(side: Side, staff: Staff) -> list[Post]:
         state = hand_off_of(item)
         if action in allowed_actions(state, staff):
             form = {"intent": seal_intent(intent_for(action, item, state), staff), **typed}
+            if action in TO_AI:
+                form["shown"] = messages_of(item, item.raw.get("messages")).unanswered_mark
             forms.append((reverse("conversation-hand-off", args=[ref(side, purpose)]), form))
     return forms
 
@@ -200,7 +218,7 @@ def _news(side: Side, inside: dict[str, str]) -> list[str]:
     """As a page asks that knows nothing, one that is up to date, and one that knew another hand-off and one message."""
     address = reverse("conversation-updates", args=[side.conversation_ref])
     item = Conversation.get(*side.keys["mine"], consistent_read=True)
-    since = since_of(item, hand_off_of(item), latest_replies(item))
+    since = since_of(item, hand_off_of(item), replies_known(latest_replies(item)))
     known = {"since": f"other-{since.partition('-')[2][::-1]}", "shown": "1"}
     return [address, _with(address, since=since, shown="3", **inside), _with(address, **known, **inside)]
 
@@ -226,7 +244,7 @@ def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
         "project": [
             project,
             _with(project, **FILTERS),
-            _with(project, page=_cursor(of_company(side.company_id, everything, staff, side.project_id), staff)),
+            _with(project, page=_cursor(of_project(side.company_id, side.project_id, everything, staff), staff)),
         ],
         "recipient": [
             recipient,

@@ -10,8 +10,8 @@ from django.urls import reverse
 from console.errors import NotFound
 from console.permissions import Permission, Role, Scope, Staff
 from console.refs import seal
-from conversations.saved_replies import service
-from conversations.saved_replies.service import FOR_ALL, Owner, OwnerKind, of_company
+from conversations.team.saved_replies import service
+from conversations.team.saved_replies.service import FOR_ALL, Owner, OwnerKind, of_company
 
 if TYPE_CHECKING:
     from tests.scenario import Side

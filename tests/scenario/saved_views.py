@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from console.permissions import Permission, Staff
 from console.refs import seal
-from conversations.saved_views.records import REFERENCE, SHARED, Audience, ViewOwner
+from conversations.lists.saved_views.records import REFERENCE, SHARED, Audience, ViewOwner
 
 if TYPE_CHECKING:
     from tests.scenario import Side

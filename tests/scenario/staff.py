@@ -133,6 +133,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount) -> dict[str, list[Po
         "sign-in": [(reverse("sign-in"), {"username": side.username, "password": PASSWORD})],
         "sign-in-code": [(reverse("sign-in-code"), {"pending": begun, "code": pyotp.TOTP(SECRET).at(soon)})],
         "sign-out": [(reverse("sign-out"), {})],
+        "oidc-back-channel-logout": [(reverse("oidc-back-channel-logout"), {"logout_token": "a.b.c"})],
         "set-password": [
             (
                 reverse("set-password"),
@@ -141,8 +142,8 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount) -> dict[str, list[Po
         ],
         "account-time-zone": [(reverse("account-time-zone"), {"time_zone": "Europe/London"})],
         "account-sessions-end": [
-            (reverse("account-sessions-end"), {"session": _session(by.username)}),
-            (reverse("account-sessions-end"), {"session": session_list.ALL}),
+            (reverse("account-sessions-end"), {"session": _session(by.username), **again}),
+            (reverse("account-sessions-end"), {"session": session_list.ALL, **again}),
         ],
         "account-second-factor": [
             (

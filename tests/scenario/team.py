@@ -13,10 +13,10 @@ from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.attention.levels import COMPANY, partition_of
+from conversations.converting import hand_off_of, reference_of
 from conversations.handoff import HandOffAction, intent_for, seal_intent
 from conversations.insight import budgets
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, reference_of
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -111,7 +111,8 @@ def urls(side: Side) -> dict[str, list[str]]:
         "destination-new": [_of_company("destination-new", side)],
         "destination": [_destination("destination", side)],
         "destination-change": [_destination("destination-change", side, "another")],
-        "told": [reverse("told")],
+        "notices": [reverse("notices")],
+        "notices-moved": [reverse("notices-moved")],
         "conversation-give": [reverse("conversation-give", args=[reference_of(*side.keys["email"])])],
     }
 
@@ -156,7 +157,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
             )
         ],
         "destination-change": [(_destination("destination-change", side, "another"), DESTINATION | {"version": "1"})],
-        "told": [(reverse("told"), {"id": "told"})],
+        "notices": [(reverse("notices"), {"id": "told"})],
         "availability": [(reverse("availability"), {"available": "no"})],
         "conversation-give": [(reverse("conversation-give", args=[reference_of(*side.keys["email"])]), give)],
     }

@@ -98,7 +98,10 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
         "tenant-new": [reverse("tenant-new")],
         "tenant": [_of("tenant", tenant_id), _of("tenant", second)],
         "tenant-onboarding": [_of("tenant-onboarding", second, step) for step in STEPS],
-        "tenant-status": [_of("tenant-status", tenant_id, "suspend"), _of("tenant-status", second, "activate")],
+        "tenant-status": [
+            _of("tenant-status", tenant_id, "suspend"),
+            *(_of("tenant-status", second, step) for step in ("activate", "discard")),
+        ],
         "tenant-user-change": [_of("tenant-user-change", tenant_id, _user(tenant_id, "changing"))],
         "tenant-user-remove": [_of("tenant-user-remove", tenant_id, _user(tenant_id, "leaving"))],
         "tenant-channel-move": [_of("tenant-channel-move", tenant_id, _channel(tenant_id, MOVED, f"-{name}"))],

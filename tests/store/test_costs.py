@@ -12,10 +12,10 @@ from console import caching, clock
 from console.store import queues
 from conversations.handoff import HandOffAction, perform
 from conversations.indexer.handling import handle
-from conversations.indexer.queued import QueueWorker
 from conversations.receiving.worker import Receiver
 from conversations.sending.worker import Sender
-from conversations.work import all_parts
+from conversations.work.parts import all_parts
+from conversations.workers.queued import QueueWorker
 from tests.costs import UNITS, Units
 from tests.people import member, signed_in
 from tests.queue import filled
@@ -28,14 +28,14 @@ from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by,
 from tests.support.conversations.indexer.kit import Stream, asks, platform
 from tests.support.conversations.replies import held, send_all_due, write
 
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 POLL = {"HTTP_X_POLL": "1"}
 
 
 @contextmanager
 def costing(what: str) -> Iterator[None]:
     """What is done in it costs as much as is written."""
-    with units(least=0.5) as found:
+    with units() as found:
         yield
     spent = Units(*(sum(count for name, count in found.items() if name.endswith(kind)) for kind in ("read", "write")))
     expected = UNITS[what]
@@ -84,8 +84,10 @@ def test_pages(store):
     client = signed_in(member())
     page = client.get("/queue/").content.decode()
     caching.invalidate_all()
-    with costing("queue poll"):
-        client.get("/queue/", **POLL)
+    with costing("queue poll with news"):
+        answer = client.get("/queue/", **POLL)
+    with costing("queue poll without news"):
+        assert client.get("/queue/", **POLL, HTTP_IF_NONE_MATCH=answer["ETag"]).status_code == 304
     [address, *_] = [each for each in re.findall(r'href="(/conversations/[^"?]+/)', page) if "companies" not in each]
     client.get(address)
     with costing("conversation page"):

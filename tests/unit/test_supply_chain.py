@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,20 @@ def test_every_pin_has_a_version_and_hashes_so_that_an_install_takes_nothing_els
     lines = text.splitlines()
     assert lines
     assert [line for line in lines if not re.match(r"[\w.\[\],-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+@pytest.mark.parametrize("pins", PINS, ids=lambda path: path.name)
+def test_every_package_is_pinned_once_for_all_versions_of_python(pins):
+    pinned = Counter(re.findall(r"^([\w.-]+)==", pins.read_text(), flags=re.M))
+    assert [name for name, times in pinned.items() if times > 1] == []
+
+
+def test_hooks_into_libraries_were_tried_on_the_versions_that_are_pinned():
+    text = (ROOT / "docs" / "decisions" / "hooks-into-libraries.md").read_text()
+    tried = dict(re.findall(r"^\| ([a-z-]+) \| ([\d.]+) \|", text, flags=re.M))
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-dev.txt").read_text(), flags=re.M))
+    assert set(tried) >= {"botocore", "pynamodb", "moto"}
+    assert tried == {name: pinned[name] for name in tried}
 
 
 @pytest.mark.parametrize("pins", PINS, ids=lambda path: path.name)
@@ -70,6 +85,13 @@ def test_actions_are_pinned_to_a_commit_with_its_version_beside_it(workflow):
     used = re.findall(r"uses: (.*)", workflow.read_text())
     assert len(used) == sum("uses" in step for step in steps(workflow)) > 0
     assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_no_checkout_leaves_its_credentials_for_later_steps(workflow):
+    found = [step for step in steps(workflow) if "actions/checkout" in step.get("uses", "")]
+    assert found
+    assert [step.get("with", {}).get("persist-credentials") for step in found] == [False] * len(found)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -140,6 +162,62 @@ def test_a_package_that_could_not_be_audited_is_not_taken_for_a_safe_one(tmp_pat
 def test_an_audit_that_breaks_fails(tmp_path):
     ran = audited(tmp_path, packages=None, status=2, error="pip-audit: error: unrecognised")
     assert (ran.returncode, ran.stderr) == (1, "pip-audit: error: unrecognised\n\n")
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+MADE_UP = {"type": "AWS Access Key", "hashed_secret": "0a", "line_number": 3}
+
+
+def looked_for_secrets(tmp_path: Path, found: list[dict], *words: str):
+    """What `.ci/secrets` makes of a detect-secrets that finds these in a file."""
+    program = tmp_path / "detect-secrets"
+    program.write_text(f"#!/bin/sh\ncat <<'JSON'\n{json.dumps({'results': {'a.py': found} if found else {}})}\nJSON\n")
+    program.chmod(0o755)
+    project = tmp_path / "project"
+    if not project.exists():
+        (project / ".ci").mkdir(parents=True)
+        shutil.copy(ROOT / ".ci" / "secrets", project / ".ci")
+        (project / ".ci/secrets.baseline").write_text('{"a.py": ["AWS Access Key 0a"]}')
+        subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
+    return subprocess.run(
+        [project / ".ci" / "secrets", *words],
+        env={"PATH": "/usr/bin:/bin", "AUDIT_PROGRAMS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("line", [3, 30])
+def test_a_made_up_secret_of_the_baseline_passes_wherever_it_moves(tmp_path, line):
+    ran = looked_for_secrets(tmp_path, [MADE_UP | {"line_number": line}])
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("other", [{"hashed_secret": "0b"}, {"type": "GitHub Token"}])
+def test_another_secret_fails_with_its_place_until_it_is_accepted(tmp_path, other):
+    found = [MADE_UP, MADE_UP | other | {"line_number": 7}]
+    ran = looked_for_secrets(tmp_path, found)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"a.py:7: {found[1]['type']}\nRemove it")
+    assert looked_for_secrets(tmp_path, found, "--accept").returncode == 0
+    assert looked_for_secrets(tmp_path, found).returncode == 0
+
+
+def test_files_of_the_baseline_are_there_and_are_tests():
+    files = list(json.loads((ROOT / ".ci/secrets.baseline").read_text()))
+    assert files
+    assert [each for each in files if not each.startswith("tests/") or not (ROOT / each).exists()] == []
+
+
+def test_every_folder_has_an_owner():
+    """In GitHub's file the last pattern that matches decides: what keeps people and secrets safe comes last."""
+    lines = (ROOT / ".github" / "CODEOWNERS").read_text().splitlines()
+    rules = [line.split() for line in lines if line and not line.startswith("#")]
+    assert rules[0][0] == "*"
+    assert all(len(rule) > 1 and all(re.fullmatch(r"@[\w-]+/[\w-]+", owner) for owner in rule[1:]) for rule in rules)
+    assert [rule[0] for rule in rules[1:] if not (ROOT / rule[0].strip("/")).exists()] == []
 
 
 # --- releases ---------------------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ ROUTES = (
     # The company's own sign-in: not there unless one is configured
     Route("oidc-start", "sign-in/company/", "GET", PUBLIC, absent=True),
     Route("oidc-return", "sign-in/company/return/", "GET", PUBLIC, absent=True),
+    Route("oidc-back-channel-logout", "sign-in/company/logout/", "POST", PUBLIC, absent=True),
     Route("oidc-sign-out", "sign-out/company/", "GET", PUBLIC, absent=True),
     # One's own account
     Route("account", "account/", READ, SIGNED_IN),
@@ -141,16 +142,59 @@ ROUTES = (
         elsewhere=404,
         page="conversation",
     ),
+    Route(
+        "conversation-room",
+        "conversations/<str:ref>/room/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
+    Route(
+        "conversation-take-others",
+        "conversations/<str:ref>/take-others/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
+    Route(
+        "conversation-no-answer",
+        "conversations/<str:ref>/no-answer/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
+    Route(
+        "conversation-opt-in",
+        "conversations/<str:ref>/opt-in/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
+    # Who may read a conversation says what belongs there.
+    Route(
+        "conversation-place",
+        "conversations/<str:ref>/place/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
     # Before the conversations that they are about are released
     Route("conversation-give", "conversations/<str:ref>/give/", BOTH, "agent admin", elsewhere=404),
-    Route("told", "told/", BOTH, "agent admin"),
-    Route("availability", "availability/", FORM, "agent admin", page="told"),
+    Route("notices", "notices/", BOTH, "agent admin"),
+    Route("notices-moved", "told/", READ, "agent admin"),
+    Route("availability", "availability/", FORM, "agent admin", page="notices"),
     # The team of who leads it
     Route("team", "team/", READ, "admin"),
     Route("insight", "insight/", READ, "auditor admin"),
     Route("insight-summary", "insight/summary/<str:company_id>/", READ, "auditor admin", elsewhere=404),
     Route("insight-report", "insight/<slug:slug>/", READ, "auditor admin", elsewhere=404),
     Route("insight-behind", "insight/<slug:slug>/behind/", READ, "auditor admin", elsewhere=404),
+    Route("insight-behind-csv", "insight/<slug:slug>/behind/rows.csv", READ, "auditor admin", elsewhere=404),
     Route("insight-csv", "insight/<slug:slug>/<slug:chart_id>.csv", READ, "auditor admin", elsewhere=404),
     Route("service-levels", "team/levels/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("budget", "team/budgets/<str:company_id>/", BOTH, "admin", elsewhere=404),
@@ -196,7 +240,8 @@ ROUTES = (
     Route("replies", "conversations/replies/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
     # One conversation
     Route("conversation", "conversations/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
-    Route("conversation-updates", "conversations/<str:ref>/news/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-updates", "conversations/<str:ref>/updates/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-updates-moved", "conversations/<str:ref>/news/", READ, "agent auditor admin", elsewhere=302),
     Route("conversation-timeline", "conversations/<str:ref>/timeline/", READ, "agent auditor admin", elsewhere=404),
     Route("conversation-raw", "conversations/<str:ref>/raw/", READ, "admin", elsewhere=404),
     # Without scripts it leads to the conversation, which is then not there.
@@ -307,6 +352,10 @@ ROUTES = (
     Route("access-log-person", "audit/looks/people/<str:username>/", READ, "auditor admin", elsewhere=200),
     Route("access-log-conversation", "audit/looks/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
     Route("access-log-recipient", "audit/looks/recipients/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    # Who has access: nobody sees accounts beyond their scope, and a review changes nothing but the trail.
+    Route("access-review", "audit/accounts/", READ, "auditor admin"),
+    Route("access-review-export", "audit/accounts/export/", FORM, "auditor admin", page="access-review"),
+    Route("access-review-record", "audit/accounts/reviewed/", FORM, "auditor admin", page="access-review"),
     # Idempotency records
     Route("events", "audit/events/", BOTH, "auditor admin"),
     Route("events-of-conversation", "audit/events/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
@@ -356,5 +405,5 @@ LAST = ("queue-release-mine",)
 
 def in_order(role: str) -> list[Route]:
     """The routes whose forms that role may send, in an order in which all of them succeed one after the other."""
-    forms = [route for route in ROUTES if "POST" in route.accepts and Role(role) in route.roles]
+    forms = [each for each in ROUTES if "POST" in each.accepts and Role(role) in each.roles and not each.absent]
     return sorted(forms, key=lambda route: route.name in LAST)

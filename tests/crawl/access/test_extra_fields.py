@@ -14,7 +14,7 @@ from django.urls import reverse
 from console.audit.review.forms import ReviewForm
 from console.schema.tables import TABLES
 from console.store.models import StoreModel
-from conversations.forms import ConversationFilter
+from conversations.lists.forms import ConversationFilter
 from conversations.queue.form import QueueForm
 from tenants.forms import ResolveForm
 from tests.crawl.access.routes import in_order
@@ -118,6 +118,7 @@ CHANCE = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<digest>"),
     (re.compile(r"waited_seconds\W+\d+"), "<waited>"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "<id>"),
+    (re.compile(r'^"[0-9a-f]{8}"$'), "<revision>"),
     # Sort keys of threads have them padded with zeros.
     (re.compile(r"\b0*1[5-9]\d{8}(?:\d{3})?\b"), "<epoch>"),
 )

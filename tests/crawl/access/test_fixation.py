@@ -10,7 +10,7 @@ from django.test import Client
 
 from console import clock, refs
 from console.staff import sessions
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from tests.crawl.access.test_sessions_end import NAME, copy_of, is_signed_in, sign_in
 from tests.people import COMPANY
 from tests.scenario import PASSWORD, person

@@ -77,10 +77,12 @@ def test_setting_it_up_opens_the_rest_and_it_then_stays(store, scenario, setting
     assert "totp_secret" not in store.get("STAFF", username="ada.admin")
 
 
-def test_who_is_signed_in_already_goes_on_until_the_next_sign_in(store, scenario, settings):
-    client = signed_in(scenario, "admin")
-    settings.REQUIRE_SECOND_FACTOR = ["admin"]
-    assert client.get(reverse("staff")).status_code == 200
+def test_a_session_without_one_ends_when_it_is_required(store, scenario, settings):
+    client, with_one = signed_in(scenario, "admin"), signed_in(scenario, "auditor")
+    set_up(with_one)
+    settings.REQUIRE_SECOND_FACTOR = ["admin", "auditor"]
+    assert client.get(reverse("staff"))["Location"].startswith(reverse("sign-in"))
+    assert with_one.get(reverse("audit")).status_code == 200
     assert signed_in(scenario, "admin").get(reverse("staff")).status_code == 302
     assert signed_in(scenario, "agent").get(reverse("queue")).status_code == 200
 

@@ -13,9 +13,9 @@ from console.permissions import Role, Staff
 from console.staff import accounts, own, password_links, second_factor, services, session_list, sessions
 from console.staff.models import StaffAccount
 from console.trail.recording import COMMAND_LINE
+from conversations.converting import hand_off_of, reference_of
 from conversations.handoff import HandOffAction, intent_for, seal_intent
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, reference_of
 from tests.people import COMPANY, admin, signed_in
 from tests.scenario import HTMX, PASSWORD, person
 
@@ -116,7 +116,7 @@ OF_ONE: dict[str, Ending] = {
     "signed in anew in the same browser": lambda scene: sign_in(copy_of(scene.token), scene.username),
     "somebody else signed in in the same browser": lambda scene: sign_in(copy_of(scene.token), "ada.admin"),
     "ended from the own account's page": lambda scene: scene.send(
-        scene.other, "sessions/end", session=scene.reference(scene.token)
+        scene.other, "sessions/end", session=scene.reference(scene.token), current_password=PASSWORD
     ),
     "ended from its own page": lambda scene: scene.send(
         copy_of(scene.token), "sessions/end", session=scene.reference(scene.token)
@@ -136,7 +136,7 @@ ASKED_FOR: dict[str, Ending] = {
     "second factor removed": lambda scene: scene.with_second_factor().send(
         scene.other, "second-factor/remove", current_password=PASSWORD
     ),
-    "all others ended": lambda scene: scene.send(scene.other, "sessions/end", session="all"),
+    "all others ended": lambda scene: scene.send(scene.other, "sessions/end", session="all", current_password=PASSWORD),
 }
 # Of all sessions, by others.
 OF_ALL: dict[str, Ending] = {

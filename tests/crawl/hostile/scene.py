@@ -33,6 +33,8 @@ TOKENS = re.compile(
     r"|\b(?:messages|notices)=[^:;]*:)[\w:-]+"
 )
 EXPIRY = re.compile(r"expires=[^;]+;")
+# The part of the queue's tag that digests what was asked, and by whom: it follows from the address alone.
+ASKED = re.compile(r"((?:\"|&quot;)\d{0,20}\.\d{1,12}\.)\w{32}(?=\.\w{32}(?:\"|&quot;))")
 # More than a page of a list, and than a look-up reads: what is left out must not shorten, lengthen or date a page.
 SHARED = 90
 Calls = Counter[tuple[str, tuple[str, ...], str]]
@@ -166,7 +168,7 @@ def told(visit: Visit, pairs: Pairs = ()) -> tuple[Any, ...]:
     words, pattern = _words(tuple(pairs))
 
     def plain(text: str) -> str:
-        text = EXPIRY.sub("expires=;", TOKENS.sub(r"\1", text))
+        text = ASKED.sub(r"\1", EXPIRY.sub("expires=;", TOKENS.sub(r"\1", text)))
         return pattern.sub(lambda found: words[found[0]], text)
 
     # How long a body is follows from the body.

@@ -31,7 +31,7 @@ class Stored:
 
 def taken(store: Store) -> Stored:
     """What is stored now, straight from moto's memory: reading every table over HTTP costs a hundred times as much."""
-    if store.local:
+    if not store.embedded:
         return Stored({key: list(store._scan(table_name(key))) for key in TABLES}, {})
     from demo.embedded_speed import items_of
 
@@ -57,7 +57,7 @@ def _wire(value: Any) -> dict[str, Any]:
 
 def put_back(store: Store, stored: Stored) -> None:
     """Make the store hold exactly what was taken down."""
-    if store.local:
+    if not store.embedded:
         store.empty()
         for key, items in stored.tables.items():
             store._batch(table_name(key), [{"PutRequest": {"Item": item}} for item in items])
@@ -79,7 +79,7 @@ def keep_only(store: Store, wanted: Callable[[str, Item], bool]) -> None:
 
 def drop(store: Store, table_key: str, beginning: str) -> None:
     """Delete every item whose hash key begins like that."""
-    if store.local:
+    if not store.embedded:
         spec = TABLES[table_key]
         found = (item for item in store.all(table_key) if str(item[spec.hash.name]).startswith(beginning))
         for item in found:
@@ -92,7 +92,7 @@ def drop(store: Store, table_key: str, beginning: str) -> None:
 
 def _drop(store: Store, table_key: str, keys: list[Item]) -> None:
     """Delete the items with these keys: from moto's memory, as each call would cost more than all of them."""
-    if store.local:
+    if not store.embedded:
         store._batch(table_name(table_key), [{"DeleteRequest": {"Key": key}} for key in keys])
         return
     from moto.dynamodb.models.dynamo_type import DynamoType

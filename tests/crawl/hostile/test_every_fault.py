@@ -56,13 +56,13 @@ PROBLEM = re.compile(
     r"|cannot be shown|refused the request|may have happened|was under way|incomplete answer"
 )
 # Closed where no identity provider is configured.
-OFF = {"oidc-start", "oidc-return", "oidc-sign-out"}
+OFF = {"oidc-start", "oidc-return", "oidc-back-channel-logout", "oidc-sign-out"}
 # Reads that a page does without, in ways that are true: usernames and ids stand in for names.
 NAMES_ONLY = {("BatchGetItem", "STAFF"), ("Query", "CONSOLE")}
 ABSENT = re.compile(r"\b(no|none|nobody|nothing|empty|unknown|not found|0 conversations)\b", re.IGNORECASE)
 
-# Where some lines of a page cannot be read, older ones move up, and this is one of them.
-OF_OLDER = ("its sender is not of a known kind",)
+# Where some lines of a page cannot be read, older ones move up, and these are some of them.
+OF_OLDER = ("its sender is not of a known kind", "ours.colleague said that no answer is needed")
 
 Addresses = dict[str, list[str]]
 
@@ -259,6 +259,9 @@ def _lies(sound: Answer, answer: Answer, *, names_only: bool = False) -> Iterato
 # What may be written without an entry in the trail: when somebody was last seen, how often they tried to sign in, and
 # which code of theirs was used, before it is believed.
 QUIET = {
+    # What the queue's partitions hold, and that there is news: counted again by the indexer.
+    ("CONSOLE", "QUEUE"),
+    ("CONSOLE", "QUEUE_REVISION"),
     ("STAFF", "last_sign_in_at"),
     ("STAFF", "totp_last_step"),
     ("STAFF_SESSIONS", "last_seen_at"),
@@ -300,7 +303,7 @@ DOMAIN = (
 )
 
 
-@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts))
+@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts and not row.absent))
 def test_no_failure_leaves_a_form_half_done(store, scenario, route):
     person = _sender(store, scenario, route)
     keep_only(store, lambda table, item: table not in HISTORY and item.get("company_id") != scenario.theirs.company_id)
@@ -595,7 +598,7 @@ def test_two_seconds_for_every_call_give_every_page(store, scenario, settings, r
             assert b"did not answer" not in answer.body, (url, slow.rounds)
 
 
-@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts))
+@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts and not row.absent))
 def test_two_seconds_for_every_call_let_every_form_through(store, scenario, settings, route):
     settings.REQUEST_DEADLINE_SECONDS = console_settings.REQUEST_DEADLINE_SECONDS
     person = _sender(store, scenario, route)

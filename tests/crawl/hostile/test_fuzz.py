@@ -42,15 +42,16 @@ ONLY = os.environ.get("FUZZ_ONLY", "")
 MOST_CALLS = 24
 MOST_CALLS_OF = {
     # a Query for each type of action, the names of each company's projects, and whose each conversation is
-    "audit-export": 36,
+    "audit-export": 75,
     "system": 80,
-    "audit": 50,
-    "audit-chart": 60,
+    "audit": 110,
+    "audit-chart": 75,
     "conversation-find": 32,
     # What it exports is read by the functions of that page, a look-up among them.
     "conversations-export": 36,
     "conversation-step": 32,
     "queue-release-mine": 60,
+    "queue-selected-give": 36,
     # Of 25 threads, a Query each for their feedback.
     "store-list": 60,
     # Users of 20 tenants, three reads for each type of channel that it could be, and two for each spelling of a number.
@@ -327,9 +328,9 @@ WIRE = {
 
 @pytest.fixture(scope="module")
 def server(_all_tables) -> Iterator[tuple[str, int]]:
-    """Address of gunicorn as docs/operations.md starts it, on a free port."""
+    """Address of gunicorn as docs/install.md starts it, on a free port."""
     pytest.importorskip("gunicorn", reason="gunicorn is not installed")
-    page = (Path(settings.BASE_DIR) / "docs" / "operations.md").read_text()
+    page = (Path(settings.BASE_DIR) / "docs" / "install.md").read_text()
     command = shlex.split(next(line for line in page.splitlines() if line.startswith("gunicorn ")))
     assert "python:console.gunicorn" in command
     with socket.socket() as probe:

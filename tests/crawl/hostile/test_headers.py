@@ -175,7 +175,9 @@ class Collector:
                 assert self.ask("failure", "agent", url, headers=headers).status == 429
             with faults.fail_before("", table_key="CONVERSATIONS", times=faults.ALWAYS):
                 assert self.ask("failure", "agent", url, headers=headers).status == 503
-            with mock.patch("conversations.views.conversation.services.open_conversation", side_effect=RuntimeError):
+            with mock.patch(
+                "conversations.conversation.views.conversation.opening.open_conversation", side_effect=RuntimeError
+            ):
                 assert self.ask("failure", "agent", url, headers=headers).status == 500
         with faults.fail_before("", times=faults.ALWAYS):
             assert self.ask("probe", "", "/readyz").status == 503

@@ -15,9 +15,9 @@ from console.permissions import Staff
 from console.refs import seal
 from console.trail import recording
 from conversations.handoff import actions
-from conversations.saved_replies import service as saved_reply_service
-from conversations.sending import outbox
-from conversations.views import queue
+from conversations.queue.views import queue
+from conversations.sending import replies
+from conversations.team.saved_replies import service as saved_reply_service
 from tests.crawl.hostile.crawl import Crawler, Visit
 from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.crawl.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
@@ -48,8 +48,9 @@ OWN = (
     "queue-release-mine",
     "queue-take",
     "saved-reply-new",
-    "told",
+    "notices",
     "availability",
+    "access-review-record",
 )
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
@@ -69,7 +70,7 @@ def _repeatable(monkeypatch):
     monkeypatch.setattr(clock, "now", lambda: moment)
     monkeypatch.setattr(middleware, "_request_id", lambda request: "0" * 32)
     monkeypatch.setattr(middleware, "time", SimpleNamespace(perf_counter=lambda: 0.0))
-    for module in (actions, queue, saved_reply_service, outbox):
+    for module in (actions, queue, saved_reply_service, replies):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 
 

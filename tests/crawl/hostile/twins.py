@@ -19,7 +19,7 @@ from tenants.views.onboarding import STEPS
 REFERENCE_KINDS: tuple[str, ...] = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
 REFERENCE_KINDS += ("first message", "not placed", "sent reply", "saved reply", "saved view", "presence", "destination")
-REFERENCE_KINDS += ("destination test",)
+REFERENCE_KINDS += ("destination test", "message to place")
 REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
 # What keeps its meaning in a twin: prefixes of trails and of scopes, names of lists and channels, filters, words.
 _KEPT = re.compile(

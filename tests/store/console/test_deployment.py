@@ -1,4 +1,4 @@
-"""What `deploy/` has: units start what docs/operations.md says, and nginx keeps from gunicorn what would stop it."""
+"""What `deploy/` has: units start what docs/install.md says, and nginx keeps from gunicorn what would stop it."""
 
 import http.client
 import os
@@ -51,7 +51,7 @@ def web_command(root: Path = ROOT) -> list[str]:
     return shlex.split(line)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
 def test_readme_starts_gunicorn_as_the_unit_does(page):
     [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / page).read_text(), re.MULTILINE)
     assert shlex.split(line, comments=True) == web_command()
@@ -65,6 +65,15 @@ def test_gunicorn_is_started_with_what_protects_it():
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     found = dict(re.split(r"\s+= ", line, maxsplit=1) for line in done.stdout.splitlines() if re.search(r"\s+= ", line))
     assert {name: found[name] for name in PROTECTING} == PROTECTING
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+@pytest.mark.parametrize("unit", sorted(DEPLOY.glob("*.service")), ids=lambda each: each.stem)
+def test_a_unit_is_hardly_exposed(unit):
+    """From 0 to 10; without hardening, a service is at 9.6."""
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=17", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
 
 
 def test_every_unit_starts_a_command_that_there_is():

@@ -16,8 +16,8 @@ from pynamodb.attributes import UnicodeAttribute
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
 from console.store.models import StoreModel, TableMeta
-from demo.dynamodb_local import plain_client
 from demo.embedded import EmbeddedDynamoDB
+from demo.server_process import plain_client
 from tests import faults
 from tests.dynamodb import Store
 
@@ -111,7 +111,7 @@ def _send(endpoint: str, path: str = "/", method: str = "POST", **headers: str) 
 @pytest.fixture(scope="module")
 def endpoint(request) -> Iterator[str]:
     """Of the embedded server, whatever the other tests run on; moto allows one at a time in a process."""
-    if request.config.getoption("--dynamodb-local"):
+    if request.config.getoption("--dynoxide"):
         with EmbeddedDynamoDB() as embedded:
             yield embedded.endpoint
     else:

@@ -153,7 +153,11 @@ def test_a_refused_transaction_leaves_every_item_as_it_was(client: Any) -> None:
     def stored() -> list[Any]:
         scans = (client.scan(TableName=name, ConsistentRead=True)["Items"] for name in (conversations, staff))
         return [
-            sorted(({name: _sorted(value) for name, value in each.items()} for each in page), key=str) for page in scans
+            sorted(
+                ({name: _sorted(value) for name, value in each.items()} for each in page),
+                key=lambda item: str(sorted(item.items())),
+            )
+            for page in scans
         ]
 
     def writes(condition: str) -> list[dict[str, Any]]:

@@ -73,6 +73,8 @@ def test_a_role_without_the_permission_is_told(store):
     answer = signed_in(member()).get("/system/")
     assert answer.status_code == 403
     assert b"not part of your role" in answer.content
+    # Nothing failed, so there is nothing to look for in the log.
+    assert b"Reference" not in answer.content
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,7 @@ def test_a_failing_store_is_said_and_never_taken_for_absence(store, code, status
         answer = client.get("/conversations/companies/ci-aaa-001/")
     assert answer.status_code == status
     assert words in answer.content
+    assert f"Reference <code>{answer['X-Request-ID']}</code>" in answer.content.decode()
     # Of what stays so until somebody sets it right, no time is told.
     assert answer.headers.get("Retry-After") == (None if b"lacks" in words else "5")
     assert (b"Tell an administrator" in answer.content) == (b"lacks" in words)
@@ -101,6 +104,7 @@ def test_a_fragment_gets_a_fragment(store):
         answer = client.get("/conversations/companies/ci-aaa-001/", headers={"HX-Request": "true"})
     assert answer.status_code == 503
     assert b"<html" not in answer.content
+    assert answer["X-Request-ID"] in answer.content.decode()
     assert answer["HX-Retarget"] == "#problem"
 
 

@@ -7,11 +7,11 @@ from tests.bench.rooms import count, entered, requests_of
 # A newcomer follows a request through so many files at most.
 MOST_FILES = {
     "help": 16,
-    "take-over": 22,
-    "company list": 25,
+    "take-over": 32,
+    "company list": 30,
     "tenant settings": 28,
-    "audit review": 40,
-    "conversation": 42,
+    "audit review": 42,
+    "conversation": 61,
 }
 
 

@@ -7,7 +7,7 @@ from botocore.config import Config
 from botocore.session import get_session
 
 from console.settings_secret import load_settings
-from demo.dynamodb_local import free_port
+from demo.server_process import free_port
 from tests.store.conversations.sending.conftest import _secrets_endpoint  # noqa: F401
 
 NAME = "console-test"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console.schema.check import inspect
+from console.provisioning.check import inspect
 from console.stack.parameters import OWN_TABLES, title_of
 from console.stack.template import stack_template
 from console.store import queues

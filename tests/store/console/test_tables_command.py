@@ -10,9 +10,9 @@ from cfnlint.api import lint
 from django.core.management import CommandError, call_command
 
 from console.errors import StoreUnavailable
-from console.schema.check import inspect
-from console.schema.cloudformation import SAMPLE_ITEMS_PER_SEGMENT, SAMPLE_SEGMENTS
-from console.schema.definition import create_table_request
+from console.provisioning.check import inspect
+from console.provisioning.cloudformation import SAMPLE_ITEMS_PER_SEGMENT, SAMPLE_SEGMENTS
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from tests import faults
 from tests.tables import (
@@ -63,7 +63,10 @@ def test_the_middleware_may_be_absent_though_the_console_uses_two_of_its_tables(
 def test_a_complete_environment_is_ready(bare_store):
     create_all(bare_store)
     assert {report.state for report in inspect()} == {"ready"}
-    assert run("check").endswith("0 to create, 0 to change, 0 to change by hand.\n")
+    assert run("check").endswith(
+        "The console's own tables: 0 to create, 0 to change, 0 to change by hand.\n"
+        "Other services' tables: 0 to create, 0 to change, 0 to change by hand.\n"
+    )
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "InternalServerError"])
@@ -148,6 +151,17 @@ def test_an_index_must_project_at_least_what_is_asked(bare_store, projection, re
     assert [(each.severity, each.applicable) for each in found] == ([] if ready else [("optional", False)])
 
 
+def test_an_index_with_the_same_attributes_in_another_key_is_said(bare_store):
+    indexes = gsis("CONVERSATIONS")
+    name = "company-id-project-id-updated-at-index"
+    next(each for each in indexes if each["IndexName"] == name)["KeySchema"][1]["KeyType"] = "RANGE"
+    create(bare_store, "CONVERSATIONS", GlobalSecondaryIndexes=indexes)
+    [found] = [each for each in reports("CONVERSATIONS")["CONVERSATIONS"].differences if each.what.startswith("index")]
+    assert (found.severity, found.applicable, found.what) == ("optional", False, f"index {name}")
+    assert found.wanted.startswith("company_id (S) + project_id (S), updated_at (S); INCLUDE company_name, ")
+    assert found.found.startswith("company_id (S), project_id (S) + updated_at (S); INCLUDE ")
+
+
 def test_inspection_reads_no_items(bare_store):
     create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
@@ -175,6 +189,18 @@ def test_every_action_says_where_the_tables_are(bare_store, settings, action):
     with suppress(CommandError):
         call_command("tables", *action.split(), stdout=io.StringIO(), stderr=said)
     assert said.getvalue() == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}.\n"
+
+
+def test_the_help_of_an_action_has_its_own_options_with_their_defaults(capsys):
+    said = {}
+    for action in ("check", "create", "policy"):
+        with pytest.raises(SystemExit):
+            call_command("tables", action, "--help")
+        said[action] = " ".join(capsys.readouterr().out.split())
+    assert "(default: web)" in said["policy"]
+    assert "--only" not in said["policy"]
+    assert "--for" not in said["create"] + said["check"]
+    assert "--cloudformation" not in said["create"]
 
 
 # --- CloudFormation ----------------------------------------------------------------------------------------------
@@ -295,11 +321,12 @@ def test_samples_read_no_more_than_the_keys_in_question(bare_store):
     with bare_store.calls() as seen:
         run("check", "--cloudformation", "--only", "CONVERSATIONS")
     scans = [call.request for call in seen if call.operation == "Scan"]
-    assert len(scans) == 3 * SAMPLE_SEGMENTS
+    assert len(scans) == 4 * SAMPLE_SEGMENTS
     assert {scan["Limit"] for scan in scans} == {SAMPLE_ITEMS_PER_SEGMENT}
     assert {tuple(scan["ExpressionAttributeNames"].values()) for scan in scans} == {
         ("company_id", "project_id"),
         ("company_id", "updated_at"),
+        ("company_id", "project_id", "updated_at"),
         ("gsi_hand_off_queue", "hand_off_requested_at"),
     }
 

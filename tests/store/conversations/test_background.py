@@ -1,19 +1,21 @@
 """The background work on the system page: what runs, what waits, and what is not configured, in sentences."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
 from console import clock
 from console.store import queues
-from conversations.attention.looking import TIMERS
-from conversations.background import WALKS, section
-from conversations.indexer.lease import LAMBDA, STREAM, write_heartbeat
 from conversations.notifications.notifier import NOTIFICATIONS
-from conversations.receiving.rows import TO_APPEND, MessageRow
-from conversations.receiving.stage import STAGE
-from conversations.receiving.worker import QUEUE
-from conversations.work import INSIGHT, MESSAGE_SWEEP, RECONCILE
+from conversations.outbox.rows import TO_APPEND, MessageRow
+from conversations.receiving.holding import Holding, held_by_receivers
+from conversations.receiving.recording import QUEUE, STAGE
+from conversations.timers.looking import TIMERS
+from conversations.work.background import WALKS, section
+from conversations.work.parts import INSIGHT, MESSAGE_SWEEP, RECONCILE
+from conversations.workers.lease import LAMBDA, STREAM, read_heartbeats, write_heartbeat
 from tests import faults
 from tests.people import admin, signed_in
 
@@ -88,10 +90,80 @@ def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
     for _ in range(3):
         queues.send(queue, "{}")
     queues.client().receive_message(QueueUrl=queue, MaxNumberOfMessages=1)
+    Holding().note(1)
     write_heartbeat(QUEUE, received_at=clock.now(), waited=725.0)
     assert facts()["Hand-off queue"] == (
         "Its receiver runs. About 2 messages wait, and 1 is being handled. The last one received had waited 12 min."
     )
+
+
+def test_messages_that_no_running_receiver_has_are_told(store, queue):
+    all_well()
+    for _ in range(4):
+        queues.send(queue, "{}")
+    queues.client().receive_message(QueueUrl=queue, MaxNumberOfMessages=4)
+    first, second = Holding(), Holding()
+    first.note(1)
+    second.note(2)
+    second.note(1)
+    found = section(clock.now())
+    assert (found.state, found.tone) == ("needs a look", "human")
+    assert found.words == "1 message is hidden in the hand-off queue, and no running receiver has it."
+    assert facts()["Hand-off queue"] == f"Its receiver runs. No message waits, and 3 are being handled. {found.words}"
+    # A receiver of which nothing was heard for more than a minute has none.
+    two_minutes = timedelta(minutes=2)
+    for each in (QUEUE, TIMERS, NOTIFICATIONS, STAGE, INSIGHT, *WALKS):
+        write_heartbeat(each, beat_at=clock.now() + two_minutes)
+    assert section(clock.now() + two_minutes).words == (
+        "4 messages are hidden in the hand-off queue, and no running receiver has them."
+    )
+
+
+def test_what_a_receiver_has_is_noted_once_more_while_it_lasts_and_once_it_grows(store, queue, monkeypatch):
+    start, holding = clock.now(), Holding()
+    for seconds, count, expected in ((0, 5, 5), (10, 3, 5), (20, 8, 8), (51, 2, 2), (52, 0, 2)):
+        monkeypatch.setattr(clock, "now", lambda at=start + timedelta(seconds=seconds): at)
+        holding.note(count)
+        assert held_by_receivers(clock.now()) == expected
+
+
+@pytest.fixture
+def machine(store, monkeypatch):
+    """Sets how far this machine's clock is ahead of the store's, whose answers say its time."""
+    monkeypatch.setattr(clock, "_machine", clock._Machine())
+
+    def set_ahead(seconds: float, date: str = "") -> None:
+        monkeypatch.setattr(clock, "machine_now", lambda: datetime.now(UTC) + timedelta(seconds=seconds))
+        with faults.dated(lambda: date or format_datetime(datetime.now(UTC), usegmt=True)):
+            read_heartbeats([TIMERS])
+
+    return set_ahead
+
+
+def test_a_machine_whose_clock_differs_is_told(store, queue, machine):
+    all_well()
+    machine(9)
+    assert section(clock.now()).state == "ready"
+    machine(250)
+    write_heartbeat(TIMERS, beat_at=clock.now(), looked_until=clock.now())
+    machine(-14)
+    found = section(clock.now())
+    assert (found.state, found.tone) == ("needs a look", "human")
+    assert re.sub(r"\d+ s", "N s", found.words) == (
+        "Clocks differ from DynamoDB's, whose time is used: timers (4 min ahead), this web server (N s behind). "
+        "Set those machines' clocks right."
+    )
+
+
+@pytest.mark.parametrize(("seconds", "off"), [(0, 0), (9, 9), (-9, -9), (11, 0), (240, 0), (-240, 0)])
+def test_the_time_is_the_stores_where_a_machines_differs_by_more_than_ten_seconds(store, machine, seconds, off):
+    machine(seconds)
+    assert abs((clock.now() - datetime.now(UTC)).total_seconds() - off) < 2
+    # What is no date changes nothing; set right, the machine's time is used again.
+    machine(seconds, "yesterday")
+    assert abs((clock.now() - datetime.now(UTC)).total_seconds() - off) < 2
+    machine(0)
+    assert abs((clock.now() - datetime.now(UTC)).total_seconds()) < 2
 
 
 def test_a_queue_that_does_not_answer_costs_its_sentence_only(store, queue, settings):

@@ -10,7 +10,7 @@ from console.permissions import Role, Scope, Staff
 from console.search.meanings import MeaningKind
 from conversations import companies
 from conversations.companies import companies_for, projects_of, register
-from conversations.search import COMPANIES
+from conversations.finding.search import COMPANIES
 from tests import faults
 from tests.items import put_conversation
 

@@ -11,6 +11,7 @@ from django.test import Client
 from console import clock
 from console.refs import seal, seal_data
 from console.store.presence import index_ready
+from conversations.messages.content import SHOWN, first_blocks_of
 from tests import faults
 from tests.answers import text_of
 from tests.items import put_conversation, url_of
@@ -244,7 +245,7 @@ def test_ten_thousand_messages_open_with_the_same_requests(store):
         text = client.get(url_of(item)).content.decode()
     assert len(seen) == 6
     assert text.count('class="msg ') == 100
-    assert "Show 100 earlier of 9900" in text
+    assert "Show 100 of 9900 earlier messages" in text
     assert "text 10000" in text
 
 
@@ -292,7 +293,7 @@ def test_the_hand_off_is_told_between_the_messages(store):
     talk = text[text.index('id="talk"') :]
     order = [talk.index(words) for words in ("early", "A human was requested", "You took over", "late answer")]
     assert order == sorted(order)
-    assert "replied during the hand-off" in text
+    assert "the AI answered after you took over" in text
 
 
 def test_text_is_text(store):
@@ -517,3 +518,47 @@ def test_drifted_flags_and_channels_are_masked_too(store):
     drifted = dict.fromkeys(("channel_method", "hand_off_to_human", "hand_off_wanted"), "call +447700900999")
     stored = put_conversation(store, **drifted)
     assert "447700900999" not in signed_in(auditor()).get(url_of(stored)).content.decode()
+
+
+LONG = "Please call +44 7700 900123. " * 3_300
+
+
+def long_emails(store, count: int) -> str:
+    said = [message(number, f"{number}. {LONG}The end.", "user") for number in range(1, count + 1)]
+    return url_of(put_conversation(store, messages=[message(0, "Hello", "system"), *said]))
+
+
+@pytest.mark.parametrize("person", [member, auditor])
+def test_of_a_long_message_only_the_beginning_is_shown_and_all_of_it_on_demand(store, person):
+    client, url = signed_in(person()), long_emails(store, 3)
+    page = client.get(url).content.decode()
+    assert len(page) < 100_000
+    assert (page.count("Show all<"), page.count("The end.")) == (3, 0)
+    assert len(re.findall(r"9\d,\d{3} more characters", page)) == 3
+    [second] = re.findall(r'href="([^"]*\?at=[^"]*)">Show all', page)[1:2]
+    whole = client.get(html.unescape(second)).content.decode()
+    assert (whole.count("Show all<"), whole.count("The end.")) == (2, 1)
+
+
+def test_a_cut_leaves_no_part_of_a_number_for_those_who_may_not_see_it(store):
+    for before in range(4_060, 4_110):
+        text = "x" * before + " +447700900123 " + "y " * 1_000
+        shown, _, left_out = first_blocks_of({"content": text}, SHOWN, raw=False)
+        assert "7700" not in shown[0].text
+        assert len(shown[0].text) <= SHOWN
+        assert left_out >= len(text) - SHOWN
+
+
+def test_a_long_message_that_is_masked_to_the_end_says_so():
+    blocks, _, left_out = first_blocks_of({"content": "card " + "4111111111111111 " * 4_000}, SHOWN, raw=False)
+    assert blocks[0].text.startswith("card ***")
+    assert "4111" not in blocks[0].text
+    assert left_out > 0
+
+
+def test_the_text_of_many_parts_is_bounded_too():
+    parts = [{"type": "text", "text": "word " * 100}] * 100
+    blocks, _, left_out = first_blocks_of({"content": parts}, SHOWN, raw=True)
+    shown = sum(len(each.text) for each in blocks)
+    assert SHOWN - 512 < shown <= SHOWN
+    assert shown + left_out == 50_000

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
+from console.redaction import redact
 from console.store import presence
 from console.store.models import SORT_KEY_BYTES, fits
-from conversations.lookups import find_by_id, spellings
-from conversations.reading import reference_of, seal_list_context, url_by_id
+from conversations.converting import reference_of, seal_list_context, url_by_id
+from conversations.finding.lookups import find_by_id, spellings
 from tests.items import conversation, put_conversation, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
 
@@ -106,7 +107,7 @@ def test_one_conversation_found_opens_at_once(store, agent, stored):
     with store.calls() as seen:
         response = by_recipient(agent, "+44 7700 900123")
     assert (response.status_code, response["Location"]) == (302, url_of(item))
-    assert [call.operation for call in seen] == ["BatchGetItem", "Query", "Query"]
+    assert [call.operation for call in seen] == ["BatchGetItem", "Query", "Query", "PutItem"]
 
 
 def test_several_of_one_recipient_open_the_recipients_list(store, agent):
@@ -196,7 +197,17 @@ def test_an_id_of_any_shape_is_found_through_its_index(store, agent, conversatio
     with store.calls() as seen:
         response = by_id(agent, f"  {conversation_id} ")
     assert response["Location"] == url_of(item)
-    assert [(call.operation, call.index) for call in seen][1:] == [("Query", "conversation-id-index"), ("GetItem", "")]
+    assert [(call.operation, call.index) for call in seen][1:3] == [("Query", "conversation-id-index"), ("GetItem", "")]
+
+
+@pytest.mark.parametrize("show", [str, redact, lambda each: each.rpartition("#")[0], lambda each: each.split("#")[2]])
+def test_an_id_is_found_as_pages_show_it(store, agent, show):
+    item = put_conversation(store, request_id="req-7f")
+    put_conversation(store, primary_channel="+447700900999")
+    shown = show(item["conversation_id"])
+    assert by_id(agent, shown)["Location"] == url_of(item)
+    found = agent.post("/search/", {"typed": shown})
+    assert (found.get("Location") or found.content.decode()).count(url_of(item)) >= 1
 
 
 def test_an_id_out_of_scope_or_past_its_ttl_is_as_unknown(store, agent):

@@ -9,7 +9,14 @@ from console import clock
 from tests import faults
 from tests.items import conversation, key_of, put_conversation, url_of
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
+from tests.queue import swept
 from tests.store.conversations.test_queue import held, waiting
+
+
+@pytest.fixture(autouse=True)
+def _swept(store):
+    """What is put is in the queue as the indexer leaves it."""
+    swept(store)
 
 
 def form(client, item, label: str) -> dict[str, str]:
@@ -28,7 +35,7 @@ def test_take_over_redirects_to_the_conversation_which_then_is_mine(store):
     client = signed_in(member())
     answer = client.post(url_of(item) + "hand-off/", form(client, item, "Take over"), follow=True)
     text = answer.content.decode()
-    assert answer.redirect_chain[0][0] == url_of(item)
+    assert answer.redirect_chain[0][0] == f"{url_of(item)}?others=1"
     assert "You took over." in text
     assert "You have this conversation" in text
     stored = store.get("CONVERSATIONS", **key_of(item))
@@ -54,7 +61,9 @@ def test_the_second_taker_is_told_who_won_and_sees_the_fresh_state(store):
     answer = second.post(url_of(item) + "hand-off/", fields["tom"])
     text = answer.content.decode()
     assert answer.status_code == 409
-    assert "Somebody else changed this first" in text
+    assert "took this conversation first at" in text
+    # It is the conversation's own page.
+    assert 'id="talk"' in text
     assert "Take from Amira Haddad" in text
     assert store.get("CONVERSATIONS", **key_of(item))["hand_off_agent"] == "amira.haddad"
 
@@ -76,7 +85,7 @@ def test_a_note_is_kept_for_the_next_person_and_stays_out_of_the_trail(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    fields = form(client, item, "Hand back to the AI")
+    fields = form(client, item, "Return to AI")
     client.post(url_of(item) + "hand-off/", fields | {"note": "Wants a call <b>tomorrow</b>"})
     assert store.get("CONVERSATIONS", **key_of(item))["hand_off_note"] == "Wants a call <b>tomorrow</b>"
     assert "tomorrow" not in str(store.all("AUDIT"))
@@ -90,9 +99,9 @@ def test_a_routing_that_somebody_else_changed_is_left_and_told(store, settings):
         item = put_conversation(store)
         client.post(url_of(item) + "hand-off/", form(client, item, "Take over"))
         store.update("CONVERSATIONS", key_of(item), auto_queue_reply_message=theirs)
-        fields = form(client, item, "Hand back to the AI")
+        fields = form(client, item, "Return to AI")
         text = client.post(url_of(item) + "hand-off/", fields, follow=True).content.decode()
-        assert "Handed back to the AI." in text
+        assert "Returned to the AI." in text
         assert ("somebody else changed where this customer&#x27;s messages go" in text) is not theirs
 
 
@@ -100,7 +109,7 @@ def test_when_the_answer_is_unknown_the_typed_note_is_offered_again(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    fields = form(client, item, "Hand back to the AI") | {"note": "Long note <typed>"}
+    fields = form(client, item, "Return to AI") | {"note": "Long note <typed>"}
     with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
         answer = client.post(url_of(item) + "hand-off/", fields)
     text = answer.content.decode()
@@ -158,7 +167,7 @@ def test_line_ends_count_as_the_browser_counts_them(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    fields = form(client, item, "Hand back") | {"note": "a\r\n" * 999 + "b"}
+    fields = form(client, item, "Return to AI") | {"note": "a\r\n" * 999 + "b"}
     assert client.post(url_of(item) + "hand-off/", fields).status_code == 302
     assert store.get("CONVERSATIONS", **key_of(item))["hand_off_note"] == "a\n" * 999 + "b"
 
@@ -167,7 +176,7 @@ def test_a_busy_database_keeps_the_typed_note(store):
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
-    fields = form(client, item, "Hand back") | {"note": "typed with care"}
+    fields = form(client, item, "Return to AI") | {"note": "typed with care"}
     code = "ProvisionedThroughputExceededException"
     with faults.refuse("TransactWriteItems", code=code, times=faults.ALWAYS):
         answer = client.post(url_of(item) + "hand-off/", fields)
@@ -201,7 +210,7 @@ def test_who_hands_back_from_a_row_stays_in_the_list(store):
     client = signed_in(member())
     answer = client.post(url_of(item) + "hand-off/", row_form(client, item), follow=True)
     assert answer.redirect_chain == [("/queue/?tab=mine&channel=whatsapp", 302)]
-    assert "***-***-0123: Handed back to the AI." in answer.content.decode()
+    assert "***-***-0123: Returned to the AI." in answer.content.decode()
     assert "hand_off_agent" not in store.get("CONVERSATIONS", **key_of(item))
 
 
@@ -210,7 +219,7 @@ def test_who_takes_from_a_row_is_led_to_the_conversation(store):
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     fields = form(client, item, "Take") | {"stay": "1"}
-    assert client.post(url_of(item) + "hand-off/", fields)["Location"] == url_of(item)
+    assert client.post(url_of(item) + "hand-off/", fields)["Location"] == f"{url_of(item)}?others=1"
 
 
 def test_a_row_of_no_known_list_leads_to_the_conversation(store):

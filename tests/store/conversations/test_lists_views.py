@@ -9,10 +9,11 @@ from django.urls import reverse
 from console import clock
 from console.refs import seal
 from conversations.companies import register
-from conversations.reading import list_link, open_list_context, reference_of, seal_list_context
+from conversations.converting import list_link, open_list_context, reference_of, seal_list_context
 from tests import faults
-from tests.items import conversation, put_conversation, reference
+from tests.items import conversation, put_conversation, reference, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+from tests.queue import filled, swept
 
 pytestmark = pytest.mark.pages
 
@@ -168,6 +169,42 @@ def test_pages_of_fifty_lead_on_and_back_and_to_the_first(store, agent):
     assert link(third, "First") == company_url()
 
 
+def test_a_quiet_project_shows_its_rows_however_busy_its_siblings_are(store, agent):
+    busy = [conversation(project_id="pi-busy", request_id=f"b{number}") for number in range(1000)]
+    times = [f"2026-01-01T00:00:{number:02}Z" for number in range(20)]
+    quiet = [conversation(project_id="pi-quiet", updated_at=each) for each in times]
+    store.put_all("CONVERSATIONS", [*busy, *quiet])
+    with store.calls() as seen:
+        response = agent.get(company_url(COMPANY, "pi-quiet"))
+    assert [row.split("?")[0] for row in rows_in(response)] == [url_of(each) for each in reversed(quiet)]
+    assert "Searched" not in text_of(response)
+    assert len([call for call in seen if call.operation == "Query" and call.tables == ("CONVERSATIONS",)]) <= 2
+
+
+def test_a_project_has_no_order_to_choose_and_an_old_link_with_one_works(store, agent):
+    put_conversation(store)
+    assert 'name="order"' in agent.get(company_url()).content.decode()
+    response = agent.get(company_url(COMPANY, "pi-aaa-001"), {"order": "project"})
+    assert 'name="order"' not in response.content.decode()
+    assert len(rows_in(response)) == 1
+
+
+def test_as_many_rows_stand_behind_a_number_as_it_says(store, agent):
+    filled(store)
+    for number in range(12):
+        at = {"hand_off_requested_at": f"2026-01-01T00:00:{number:02}Z", "updated_at": f"2026-01-01T00:00:{number:02}Z"}
+        where = ("urgent" if number % 4 == 0 else "waiting") + f"#{COMPANY}"
+        put_conversation(
+            store, project_id=f"pi-{number % 3 % 2}", hand_off_to_human=True, gsi_hand_off_queue=where, **at
+        )
+    store.put_all("CONVERSATIONS", [conversation(project_id="pi-1") for _ in range(900)])
+    page = agent.get("/conversations/", {"company": COMPANY})
+    numbers = re.findall(r'href="([^"]+hand_off=waiting)" aria-label="(\d+) waiting in', page.content.decode())
+    assert sorted(int(number) for _, number in numbers) == [4, 8]
+    for url, number in numbers:
+        assert len(rows_in(agent.get(unescape(url)))) == int(number)
+
+
 def test_a_foreign_or_damaged_cursor_shows_the_first_page_and_says_so(store, agent):
     store.put_all("CONVERSATIONS", [conversation(project_id=f"pi-{number:03d}") for number in range(60)])
     first = agent.get(company_url())
@@ -190,7 +227,7 @@ def test_filters_narrow_live_in_the_url_and_stay_over_pages(store, agent):
     assert len(rows_in(agent.get(link(response, "Next")))) == 10
     empty = agent.get(company_url(), {"status": "processing"})
     assert empty.status_code == 200
-    assert "No conversation matches" in text_of(empty)
+    assert "No conversations match" in text_of(empty)
 
 
 def test_junk_in_a_filter_costs_a_message_and_never_reaches_the_store(store, agent):
@@ -300,7 +337,7 @@ def test_a_recipients_filters_that_leave_nothing_show_an_empty_state(store, agen
     put_conversation(store)
     response = agent.get(recipient_url(), {"status": "failed"})
     assert response.status_code == 200
-    assert "No conversation matches" in text_of(response)
+    assert "No conversations match" in text_of(response)
 
 
 def test_a_reference_of_another_kind_is_not_a_recipient(store, agent):
@@ -399,6 +436,7 @@ def test_every_list_has_its_steps(store, agent, url):
 
 
 def test_a_step_from_the_queue_goes_to_who_waits_next(store, agent):
+    swept(store)
     for number in range(3):
         moment = f"2026-01-0{number + 1}T00:00:00Z"
         put_conversation(store, hand_off_to_human=True, hand_off_requested_at=moment, request_id=f"r{number}")

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from console.schema.sizes import size_of
-from conversations.loading import Refused, item_of
+from conversations.lists.loading import Refused, item_of
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
@@ -54,8 +54,37 @@ def test_items_are_stored_as_given_with_their_sparse_keys_derived(store, tmp_pat
     assert keys == {"gsi_recipient_email": "jo@example.com", "gsi_company_email": "replies@example.com"}
 
 
+def exported(item) -> bytes:
+    """A line of DynamoDB's export to S3."""
+    return line({"Item": to_dynamodb(item)})
+
+
+def test_an_export_of_dynamodb_is_loaded_as_the_items_it_was_made_of(store, tmp_path):
+    item = plain(note_of_others={"a": [1.5, None, True]})
+    out, err = load(tmp_path / "f.jsonl", exported(item), exported(plain(request_id="b", hand_off_to_human=...)))
+    assert "2 loaded, 0 already there, 0 refused." in out, err
+    assert "hand_off_to_human was absent in 1 of them and is now false." in out
+    stored = store.get(
+        "CONVERSATIONS", primary_channel=item["primary_channel"], conversation_id=item["conversation_id"]
+    )
+    assert json.loads(json.dumps(stored, default=float)) == item
+
+
+def test_flags_that_an_export_lacks_become_false_and_that_is_said(store, tmp_path):
+    lacking = plain(request_id="a", function_call=..., hand_off_to_human=...)
+    out, err = load(tmp_path / "f.jsonl", line(lacking), line(plain(request_id="b", function_call=...)), line(plain()))
+    assert "3 loaded, 0 already there, 0 refused." in out, err
+    assert "function_call was absent in 2 of them and is now false." in out
+    assert "hand_off_to_human was absent in 1 of them and is now false." in out
+    assert {each["function_call"] for each in store.all("CONVERSATIONS")} == {False}
+    out, _ = load(tmp_path / "f.jsonl", line(lacking))
+    assert "absent" not in out
+
+
 REFUSED = {
     "company_id is missing": line(plain(company_id=...)),
+    "an export's item has a value that is not written as DynamoDB writes it": line({"Item": {"company_id": "x"}}),
+    "messages is set instead of list": line({"Item": to_dynamodb(plain(messages=...)) | {"messages": {"SS": ["x"]}}}),
     "messages is text instead of list": line(plain(messages="[]")),
     "task_complete is boolean instead of number": line(plain(task_complete=True)),
     "comms_consent is NULL instead of boolean": line(plain(comms_consent=None)),
@@ -94,7 +123,7 @@ def test_deep_nesting_is_refused(store, tmp_path):
     _, err = load(tmp_path / "f.jsonl", deep, line(plain()))
     assert "line 1: not JSON" in err
     assert len(store.all("CONVERSATIONS")) == 1
-    if store.local:
+    if not store.embedded:
         _, err = load(tmp_path / "f.jsonl", line(nested))
         assert "line 1: the database refused the item as invalid" in err
 
@@ -144,9 +173,9 @@ def test_a_file_that_is_not_there_is_said(store, tmp_path):
         call_command("load_conversations", str(tmp_path / "none"))
 
 
-@pytest.mark.local_only
+@pytest.mark.dynoxide_only
 def test_the_size_is_counted_as_dynamodb_counts_it_local_indexes_included(store, tmp_path):
-    values = [0, 7, 150, 1000, 12345, -5, 0.25, True, None, [], ["a", {"b": []}], {"ä": "é"}]
+    values = [0, 7, 150, 1000, 12345, -5, 0.25, 0.015, -3.125, True, None, [], ["a", {"b": []}], {"ä": "é"}]
     base = size_of(to_dynamodb(plain(messages=[""], project_data={"values": values})))
     room = 400 * 1024 // 5 - base
     fits = plain(messages=["x" * room], project_data={"values": values})

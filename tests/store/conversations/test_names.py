@@ -1,21 +1,31 @@
 """Names in what is read redacted: those of the recipient, and what other writers put where an account should stand."""
 
+import gzip
 import html
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import pytest
 
+from console import clock
+from console.audit.archive import exporting
+from console.audit.archive.exporting import Days
+from console.audit.archive.places import Directory
 from console.audit.review.forms import CONVERSATION, About
 from console.refs import seal
 from console.store import calls
+from conversations.indexer.handling import handle_item
 from conversations.records import HandOff, HandOffState, agent_shown
 from tests.items import put_conversation, url_of
 from tests.people import admin, auditor, member, signed_in
+from tests.store.conversations.indexer.test_registering import store_form
 from tests.store.conversations.test_conversation_view import HTMX, message
+from tests.store.conversations.test_hand_off_view import form
 from tests.store.conversations.test_lists_views import last_message_url
+from tests.store.conversations.test_queue import held
 from tests.store.conversations.test_timeline import entry
 
 NAME = re.compile(r"zeb[eé]d[eé]e|quack|brien", re.IGNORECASE)
@@ -105,6 +115,73 @@ def test_a_review_and_an_export_of_one_conversation_name_its_recipient_nowhere(t
     for text in (shown, exported):
         assert text.count("insist") >= 3
         assert not NAME.findall(text)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_review_and_an_export_across_conversations_name_no_recipient(store, told, kind):
+    other = put_conversation(store, conversation_id="drifted", recipient_first_name="Quentin")
+    store.put("AUDIT", entry(other, 2, "tag", action_payload_redacted=json.dumps({"memo": "Quentin insists"})))
+    client, asked = signed_in(auditor()), {"action": ["route", "tag", "hand_off.take"]}
+    shown = text_of(client.get("/audit/", asked))
+    sent = client.post(f"/audit/export/?{urlencode(asked, doseq=True)}", {"format": kind})
+    exported = b"".join(sent.streaming_content).decode()
+    for text in (shown, exported):
+        assert text.count("insist") >= 4
+        assert not re.findall(f"{NAME.pattern}|quentin", text, re.IGNORECASE)
+
+
+def test_an_archive_of_the_trail_names_no_recipient_and_keeps_the_colleagues(store, told, tmp_path, monkeypatch):
+    payload = json.dumps({"reason": "Zebedee insists", "colleague": "zebedee"})
+    store.put("AUDIT", entry(told, 7, "hand_off.assign", action_payload_redacted=payload, actor="ana"))
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=1))
+    days = Days.checked((now - timedelta(days=1)).date(), now.date())
+    exporting.export(Directory(tmp_path / "archive"), days, 2, 1000, lambda *_: None)
+    [file] = (tmp_path / "archive").glob("*.gz")
+    text = gzip.decompress(file.read_bytes()).decode()
+    assert text.count("insist") >= 5
+    assert [each.lower() for each in NAME.findall(text)] == ["zebedee"]
+    assert '\\"colleague\\": \\"zebedee\\"' in text
+
+
+def test_a_reason_is_written_into_the_trail_without_the_recipients_name(store, item):
+    handle_item(store_form(item))
+    [request] = [each for each in store.all("AUDIT") if each["action_type"] == "hand_off.request"]
+    assert json.loads(request["action_payload_redacted"]) == {"reason": "*** wants a person"}
+    mine = held("tom.becker", recipient_first_name="Tom", recipient_last_name="Quack")
+    store.put("CONVERSATIONS", mine)
+    client = signed_in(member())
+    fields = form(client, mine, "Take from tom.becker") | {"reason": "Tom Quack, t.quack@uni.example, rang"}
+    assert client.post(url_of(mine) + "hand-off/", fields).status_code == 302
+    [taken] = [each for each in store.all("AUDIT") if each["action_type"] == "hand_off.take_from_colleague"]
+    payload = json.loads(taken["action_payload_redacted"])
+    assert (payload["reason"], payload["held by"]) == ("***, ***@***, rang", "tom.becker")
+
+
+def test_the_failure_the_state_and_the_events_of_a_conversation_name_its_recipient_nowhere(store, told):
+    failed = {"conversation_status": "failed", "failure_reason": "no answer for Zebedee insists"}
+    store.put("CONVERSATIONS", told | failed)
+    state = {"type": "wait", "asked": "Zebedee insists"}
+    store.put(
+        "CONVERSATION_STATE",
+        {
+            "conversation_id": told["conversation_id"],
+            "last_intent": "Zebedee insists",
+            "pending_flow": state,
+            "last_auto_reply": state,
+        },
+    )
+    event = {"event_id": "evt:1", "conversation_id": told["conversation_id"], "created_at": clock.to_iso(clock.now())}
+    store.put("IDEMPOTENCY", event | {"intent": "Quack_insists", "memo": "zebedee insists"})
+    client = signed_in(auditor())
+    page = text_of(client.get(url_of(told)))
+    assert "could not answer: no answer for *** insists" in page
+    assert page.count("*** insists") >= 4
+    listed = text_of(client.get(f"/audit/events/conversations/{seal('trail', told['conversation_id'])}/"))
+    single = text_of(client.get(f"/audit/events/{seal('event', 'evt:1')}/"))
+    assert single.count("insists") >= 2
+    for shown in (page, listed, single, text_of(client.get(url_of(told, "timeline/")))):
+        assert not NAME.findall(shown)
 
 
 def test_a_row_shows_a_reason_without_its_recipient_to_who_reads_redacted(told):

@@ -4,7 +4,7 @@ import pytest
 
 from console.refs import seal
 from console.store import presence
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from tests import faults
 from tests.answers import text_of
 from tests.items import conversation, put_conversation

@@ -7,8 +7,8 @@ import pytest
 
 from console import clock
 from console.permissions import Scope, Staff
-from conversations import presence
-from conversations.presence import Present, describe_presence, report_presence, token_for
+from conversations.queue import presence
+from conversations.queue.presence import Present, describe_presence, report_presence, token_for
 from tests import faults
 from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import ANA, BEN, COMPANY, staff

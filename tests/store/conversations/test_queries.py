@@ -7,23 +7,19 @@ import pytest
 from console import clock
 from console.errors import NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.store import presence
-from conversations.queries import (
-    ConversationFilters,
-    load_row,
-    neighbour_of,
-    of_company,
-    of_recipient,
-    of_reply,
-    read_list,
-)
-from conversations.reading import reference_of
-from tests.items import conversation, put_conversation
-from tests.tables import create_without_some_indexes
+from conversations.converting import reference_of
+from conversations.finding.filters import ConversationFilters
+from conversations.finding.listing import neighbour_of, read_list
+from conversations.finding.queries import load_row, of_company, of_project, of_recipient, of_reply
+from tests.items import conversation, key_of, put_conversation
+from tests.queue import filled
+from tests.tables import create, create_without_some_indexes, gsis
 
 COMPANY, OTHER = "ci-aaa-001", "ci-bbb-002"
 TEL = "+447700900123"
+UNSORTED, PROJECT_INDEX = "company-id-project-id-index", "company-id-project-id-updated-at-index"
 AGENT = Staff("amira.haddad", "Amira", Role.AGENT, Scope.of([COMPANY]))
 ADMIN = Staff("ada.admin", "Ada", Role.ADMIN, Scope.of(["*"]))
 
@@ -144,25 +140,103 @@ def test_companies_and_projects_are_read_through_their_index(store):
     put_conversation(store, project_id="pi-1", conversation_status="untimed", updated_at=...)
     with store.calls() as seen:
         everything = read_list(of_company(COMPANY, ConversationFilters(), AGENT), AGENT)
-        project = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
+        by_project = read_list(of_company(COMPANY, ConversationFilters(), AGENT, in_time=False), AGENT)
     assert [row.status for row in everything.rows] == ["pi-2", "pi-20", "pi-1"]
-    assert statuses(project) == ["pi-2"]
-    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-updated-at-index")] * 2
+    assert [row.project_id for row in by_project.rows] == ["pi-1", "pi-1", "pi-2", "pi-20"]
+    assert [call.index for call in seen] == ["company-id-updated-at-index", "company-id-project-id-index"]
     with store.calls() as seen:
-        in_one_piece = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-1", in_time=False), AGENT)
-    assert statuses(in_one_piece) == ["pi-1", "untimed"]
-    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-project-id-index")]
+        project = read_list(of_project(COMPANY, "pi-1", ConversationFilters(), AGENT), AGENT)
+    assert [row.status for row in project.rows] == ["pi-1", "untimed"]
+    # The second Query finds those without a time, which only the last page does.
+    assert [call.index for call in seen] == ["company-id-project-id-updated-at-index", "company-id-project-id-index"]
+    first = put_conversation(store, project_id="pi-1", conversation_status="first", updated_at="2026-01-04")
+    store.put_all("CONVERSATIONS", [conversation(project_id="pi-1") for _ in range(50)])
+    with store.calls() as seen:
+        page = read_list(of_project(COMPANY, "pi-1", ConversationFilters(), AGENT), AGENT)
+    assert len(page.rows) == 50
+    assert [call.index for call in seen] == ["company-id-project-id-updated-at-index"]
+    rest = read_list(of_project(COMPANY, "pi-1", ConversationFilters(), AGENT), AGENT, page.next)
+    assert [row.status for row in rest.rows] == ["first", "pi-1", "untimed"]
+    assert rest.rows[0].reference == reference_of(**key_of(first))
 
 
-def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypatch):
+def test_without_its_own_index_a_small_project_is_one_query_in_order_of_time(bare_store):
+    create(bare_store, "CONVERSATIONS", GlobalSecondaryIndexes=gsis("CONVERSATIONS", PROJECT_INDEX))
+    times = {"epoch": "1767520800000", "offset": "2026-01-04T12:30:00+02:00", "words": "noon", "none": ...}
+    for status, at in {"oldest": "2026-01-03", **times, "latest": "2026-01-05"}.items():
+        put_conversation(bare_store, conversation_status=status, updated_at=at)
+    listed = of_project(COMPANY, "pi-aaa-001", ConversationFilters(), AGENT)
+    assert presence.index_absent("CONVERSATIONS", PROJECT_INDEX)
+    with bare_store.calls() as seen:
+        page = read(listed)
+    assert [row.status for row in page.rows[:4]] == ["latest", "offset", "epoch", "oldest"]
+    assert sorted(row.status for row in page.rows[4:]) == ["none", "words"]
+    assert page.notice == ""
+    assert [call.index for call in seen] == ["company-id-project-id-index"]
+
+
+def test_a_project_too_large_to_sort_begins_with_its_newest_rows_and_says_so(bare_store, monkeypatch):
+    monkeypatch.setattr("console.store.sorting.ROWS_PER_READ", 3)
+    create(bare_store, "CONVERSATIONS", GlobalSecondaryIndexes=gsis("CONVERSATIONS", PROJECT_INDEX))
+    presence.index_ready("CONVERSATIONS", PROJECT_INDEX)
+    for number in range(20):
+        put_conversation(bare_store, conversation_status=f"{number}", updated_at=f"2026-01-01T00:00:{number:02}Z")
+    listed = of_project(COMPANY, "pi-aaa-001", ConversationFilters(), AGENT)
+    with bare_store.calls() as seen:
+        page = read(listed)
+    assert [row.status for row in page.rows[:2]] == ["19", "18"]
+    assert statuses(page) == sorted(map(str, range(20)))
+    assert page.notice == (
+        "This project has more conversations than one page can sort. The newest come first, the others in no order of "
+        "time."
+    )
+    # Four to find out that it is too large, which is remembered, the newest, and the others.
+    assert [call.index for call in seen] == [*[UNSORTED] * 4, "company-id-updated-at-index", UNSORTED]
+    with bare_store.calls() as seen:
+        read(listed)
+    assert [call.index for call in seen] == ["company-id-updated-at-index", UNSORTED]
+
+
+def test_a_filter_that_finds_nothing_in_one_page_of_a_project_says_so_and_goes_on(store, monkeypatch):
     monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(11):
-        put_conversation(store, project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z")
-    put_conversation(store, project_id="pi-2", updated_at="2026-01-01", conversation_status="rare")
-    page = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
+        put_conversation(store, updated_at=f"2026-01-02T00:00:{number:02}Z")
+    put_conversation(store, updated_at="2026-01-01", conversation_status="rare")
+    listed = of_project(COMPANY, "pi-aaa-001", ConversationFilters(status="rare"), AGENT)
+    page = read(listed)
     assert not page.rows
     assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
-    assert statuses(read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT, page.next)) == ["rare"]
+    assert statuses(read_list(listed, AGENT, page.next)) == ["rare"]
+
+
+def test_hand_offs_come_from_the_queues_index_only_once_it_is_filled(store):
+    put_conversation(store, hand_off_to_human=True, conversation_status="not indexed")
+    keys = {"gsi_hand_off_queue": f"waiting#{COMPANY}", "hand_off_requested_at": "2026-01-01T00:00:00Z"}
+    put_conversation(store, hand_off_to_human=True, conversation_status="indexed", **keys)
+    # The platform has cleared its flag, and the indexer has yet to notice.
+    put_conversation(store, hand_off_to_human=False, conversation_status="over", **keys)
+    filters = ConversationFilters(hand_off="waiting")
+    assert statuses(read(of_company(COMPANY, filters, AGENT))) == ["indexed", "not indexed"]
+    filled(store)
+    for listed in (of_company(COMPANY, filters, AGENT), of_project(COMPANY, "pi-aaa-001", filters, AGENT)):
+        assert statuses(read(listed)) == ["indexed"]
+    assert not read(of_project(COMPANY, "pi-other", filters, AGENT)).rows
+    for each in (of_company(OTHER, filters, AGENT), of_project(OTHER, "pi-aaa-001", filters, AGENT)):
+        assert not read(each).rows
+
+
+def test_more_hand_offs_than_one_page_can_sort_are_filtered_from_the_company(store, monkeypatch):
+    monkeypatch.setattr("console.store.sorting.ROWS_PER_READ", 2)
+    filled(store)
+    for number in range(10):
+        keys = {"gsi_hand_off_queue": f"held#{COMPANY}", "hand_off_requested_at": f"2026-01-01T00:00:{number:02}Z"}
+        put_conversation(store, conversation_status=f"{number}", hand_off_agent="jon", **keys)
+    filters = ConversationFilters(hand_off="held")
+    listed = of_company(COMPANY, filters, AGENT)
+    assert len(read(listed).rows) == 10
+    with store.calls() as seen:
+        assert len(read(listed).rows) == 10
+    assert {call.index for call in seen} == {"company-id-updated-at-index"}
 
 
 def test_without_the_index_of_activity_a_company_is_listed_in_no_order_of_time(bare_store):
@@ -335,5 +409,5 @@ def test_no_list_scans_and_every_read_is_limited(store):
         ):
             read(of_company(COMPANY, filters, AGENT))
             read(of_recipient(TEL, filters, AGENT))
-    assert {call.operation for call in seen} == {"Query"}
-    assert all(0 < call.request["Limit"] <= 200 for call in seen)
+    assert {call.operation for call in seen} - {"DescribeTable"} == {"Query", "GetItem"}
+    assert all(0 < call.request["Limit"] <= 500 for call in seen if call.operation == "Query")

@@ -63,12 +63,11 @@ def test_an_open_page_is_told_only_what_changed(queue):
     page = client.get(QUEUE)
     tag = re.search(r'data-tag="([^"]+)"', page.content.decode())[1].replace("&quot;", '"')
     assert page["ETag"] == tag
-    filled_in = client.get(QUEUE, **POLL, HTTP_IF_NONE_MATCH=tag)
-    tag = filled_in["ETag"]  # with the counts of the other tabs
     with queue.calls() as seen:
         unchanged = client.get(QUEUE, **POLL, HTTP_IF_NONE_MATCH=tag)
     assert (unchanged.status_code, unchanged.content) == (304, b"")
-    assert [call.operation for call in seen] == ["BatchGetItem", "Query", "Query"]
+    # Who asks, and whether there is news.
+    assert [call.operation for call in seen] == ["BatchGetItem", "BatchGetItem"]
     queue.put("CONVERSATIONS", waiting(9, request_id="second"))
     changed = client.get(QUEUE, **POLL, HTTP_IF_NONE_MATCH=tag)
     assert len(rows_in(changed)) == 2
@@ -108,7 +107,7 @@ def test_the_count_beside_the_queue_is_remembered_and_tagged(queue):
     queue.put_all("CONVERSATIONS", [waiting(5), waiting(6)])
     client = signed_in(member())
     answer = client.get(COUNT)
-    assert answer.json() == {"waiting": "2", "mine": 0, "told": [], "here": ""}
+    assert answer.json() == {"waiting": "2", "mine": 0, "notices": [], "here": ""}
     with queue.calls() as seen:
         assert client.get(COUNT, HTTP_IF_NONE_MATCH=answer["ETag"]).status_code == 304
     # Who asks, and what they were told; the counts are cached.
@@ -146,6 +145,20 @@ def test_the_longest_waiting_keeps_to_the_filters(queue):
     client.post(TAKE, {"token": token_in(page), "channel": "sms"})
     assert queue.get("CONVERSATIONS", **key_of(items[0]))["hand_off_agent"] == "amira.haddad"
     assert "hand_off_agent" not in queue.get("CONVERSATIONS", **key_of(items[1]))
+
+
+def test_page_after_an_action_has_the_new_counts(queue):
+    queue.put_all("CONVERSATIONS", [waiting(n + 1, request_id=f"r{n}") for n in range(30)])
+    client = signed_in(member())
+
+    def counts(page: str) -> list[str]:
+        return re.findall(r"(?:Waiting|Mine)\s*(?:<[^>]+>)?\s*(\d+)", page)
+
+    client.post(TAKE, {"token": token_in(client.get(QUEUE))})
+    assert client.get(COUNT).json()["waiting"] == "29"
+    mine = client.get(QUEUE + "?tab=mine").content.decode()
+    assert counts(mine) == ["29", "1"]
+    assert counts(client.post("/queue/release-mine/", follow=True).content.decode()) == ["30", "0"]
 
 
 def test_nobody_waiting_is_said(queue):
@@ -195,7 +208,7 @@ def test_a_lost_answer_is_found_again_by_the_same_form(queue):
     assert holders == [None, "amira.haddad"]
 
 
-def test_a_new_message_of_the_customer_is_marked_until_it_was_looked_at(queue):
+def test_where_people_answer_elsewhere_a_new_message_is_marked_until_it_was_looked_at(queue):
     def said(role: str, minutes: float):
         at = clock.to_iso(clock.now() - timedelta(minutes=minutes))
         return {"entry_id": f"{role}{minutes}", "role": role, "content": "Hello", "message_timestamp": at}
@@ -222,8 +235,10 @@ def test_a_new_message_of_the_customer_is_marked_until_it_was_looked_at(queue):
 def test_marks_that_cannot_be_read_cost_the_marks_only(queue):
     queue.put("CONVERSATIONS", held("amira.haddad", 60))
     client = signed_in(member())
-    with faults.fail_before("BatchGetItem", table_key="CONSOLE", times=faults.ALWAYS):
+    of_marks = lambda request: "SEEN#" in str(request)  # noqa: E731
+    with faults.fail_before("BatchGetItem", where=of_marks, times=faults.ALWAYS) as fault:
         assert len(rows_in(client.get(QUEUE + "?tab=mine"))) == 1
+    assert fault.struck
 
 
 def test_a_silent_indexer_is_said(queue):

@@ -11,7 +11,7 @@ from console.audit.access_log.reading import access_log_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
-from conversations.replying import answer_of, reveal_recipient
+from conversations.outbox.replying import answer_of, reveal_recipient
 from tests import faults
 from tests.answers import text_of
 from tests.dynamodb import to_dynamodb
@@ -241,7 +241,7 @@ def test_who_takes_it_is_warned_without_loading_the_page_again(store):
         hand_off_agent="amira.haddad",
     )
     with store.calls() as seen:
-        text = client.get(url_of(item, "news/"), {"since": since[1], "shown": "1"}).content.decode()
+        text = client.get(url_of(item, "updates/"), {"since": since[1], "shown": "1"}).content.decode()
     assert "This customer has not agreed to be contacted." in text
     assert "Answer by" in text
     assert [call.operation for call in seen[1:]] == ["GetItem", "GetItem"]
@@ -261,7 +261,7 @@ def test_a_message_of_the_customer_gives_its_holder_time_and_leaves_what_was_rev
     store.update(
         "CONVERSATIONS", key, updated_at=now, messages=[before, SPOKEN | {"message_id": "2", "timestamp": now}]
     )
-    news = {who: client.get(url_of(item, "news/"), query).content.decode() for who, (client, query) in polls.items()}
+    news = {who: client.get(url_of(item, "updates/"), query).content.decode() for who, (client, query) in polls.items()}
     assert all("1 new message" in text for text in news.values())
     assert "Answer by" in news["amira.haddad"]
     assert 'id="recipient"' not in news["amira.haddad"]

@@ -10,20 +10,27 @@ from console import caching, clock
 from console.permissions import Role, Scope, Staff
 from console.store.calls import budget
 from conversations import groups
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, intent_for, perform
 from conversations.models import Conversation
 from conversations.notices import dismiss_notices, notices_for
 from conversations.queue import counting, selection
-from conversations.reading import hand_off_of
 from tests import faults
 from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, member, signed_in
+from tests.queue import swept
 from tests.store.conversations.test_queue import held, waiting
 
 pytestmark = pytest.mark.pages
 
 ACT, GIVE = "/queue/selected/", "/queue/selected/give/"
 ME = "amira.haddad"
+
+
+@pytest.fixture(autouse=True)
+def _swept(store):
+    """What is put is in the queue as the indexer leaves it."""
+    swept(store)
 
 
 def html(answer) -> str:
@@ -46,6 +53,11 @@ def put(store, *items):
 
 def stored(store, key):
     return store.get("CONVERSATIONS", **key)
+
+
+def failed_one() -> dict:
+    """A conversation that the AI has, and could not answer."""
+    return waiting(9, hand_off_to_human=False, conversation_status="failed")
 
 
 def tokens(client, tab) -> list[str]:
@@ -76,28 +88,28 @@ def act_as(username, action, key, **typed):
             "mine",
             lambda: held(ME),
             "release",
-            "Released 2 conversations. They wait",
+            "Returned 2 conversations to the queue",
             {"gsi_hand_off_queue": f"waiting#{COMPANY}"},
         ),
         (
             "attention",
-            lambda: waiting(9, hand_off_to_human=False, hand_off_attention="failed", hand_off_requested_at=ago(60)),
+            lambda: failed_one(),
             "take",
             "You took 2 conversations.",
             {"hand_off_agent": ME, "hand_off_to_human": True},
         ),
         (
             "attention",
-            lambda: waiting(9, hand_off_to_human=False, hand_off_attention="failed", hand_off_requested_at=ago(60)),
+            lambda: failed_one(),
             "leave",
-            "Left 2 conversations with the AI.",
+            "Dismissed 2 conversations.",
             {"hand_off_to_human": False},
         ),
         (
             "attention",
             lambda: held(ME, hand_off_to_human=False),
             "leave",
-            "Left 2 conversations with the AI.",
+            "Dismissed 2 conversations.",
             {"hand_off_to_human": False, "hand_off_wanted": False},
         ),
     ],
@@ -132,7 +144,7 @@ def test_a_routing_that_somebody_else_changed_is_left_and_counted(store, setting
         store.update("CONVERSATIONS", each, auto_queue_reply_message=False)
     told = "In the meantime, somebody else changed where the messages of 2 conversations go. Their change was kept."
     text = post(client, tokens(client, "mine"), "release")
-    assert "Released 3 conversations." in text
+    assert "Returned 3 conversations to the queue." in text
     assert told in text
 
 
@@ -148,13 +160,12 @@ def test_the_same_form_sent_again_acts_on_nothing_twice(store):
 
 
 def test_the_same_form_sent_for_something_else_is_another_action_of_a_state_that_is_no_more(store):
-    broken = {"hand_off_to_human": False, "hand_off_attention": "failed", "hand_off_requested_at": ago(60)}
-    [key] = put(store, waiting(9, **broken))
+    [key] = put(store, failed_one())
     client = signed_in(member())
     chosen = tokens(client, "attention")
     post(client, chosen, "take")
     before = stored(store, key)
-    assert "1 not done. ***-***-2000: You took it over already" in post(client, chosen, "leave")
+    assert "1 not done. ***-***-2000: You took over this conversation already" in post(client, chosen, "leave")
     assert stored(store, key) == before
 
 
@@ -165,7 +176,7 @@ def test_what_a_colleague_took_meanwhile_is_told_and_the_others_go_on(store):
     act_as("tom", HandOffAction.TAKE, keys[1])
     text = post(client, chosen, "take")
     assert "You took 2 conversations." in text
-    assert "1 not done. ***-***-2001: tom took it first" in text
+    assert "1 not done. ***-***-2001: tom took this conversation first" in text
     assert [stored(store, key)["hand_off_agent"] for key in keys] == [ME, "tom", ME]
 
 
@@ -254,7 +265,7 @@ def test_nothing_selected_too_much_and_what_no_button_says_do_nothing(store):
     [one] = tokens(client, "waiting")
     assert "Select at least one conversation." in post(client, [], "take")
     assert "Select at least one conversation." in html(client.post(GIVE, {}, follow=True))
-    for wrong in ("", "assign", "hand_back", "junk"):
+    for wrong in ("", "assign", "hand_over", "junk"):
         assert "Choose what to do with the selected conversations." in post(client, one, wrong)
     assert store.all("IDEMPOTENCY") == []
 
@@ -282,12 +293,12 @@ def test_rows_can_be_selected_for_what_their_reader_may_do(store):
             text = html(client.get(f"/queue/?tab={tab}"))
             buttons = re.findall(r'<button class="btn"[^>]*>([\w… ]+)<span class="visually-hidden"> the selected', text)
             shown[who, tab] = (text.count('name="selected"'), buttons)
-    assert shown["agent", "waiting"] == (1, ["Take", "Assign…"])
-    assert shown["agent", "mine"] == (1, ["Release", "Assign…"])
+    assert shown["agent", "waiting"] == (1, ["Take", "Transfer…"])
+    assert shown["agent", "mine"] == (1, ["Return to queue", "Return to AI", "Transfer…"])
     assert shown["agent", "colleagues"] == (0, [])
     assert shown["agent", "attention"] == (1, ["Take over"])
-    assert shown["lead", "colleagues"] == (2, ["Release", "Assign…"])
-    assert shown["lead", "attention"] == (1, ["Take over", "Leave"])
+    assert shown["lead", "colleagues"] == (2, ["Return to queue", "Transfer…"])
+    assert shown["lead", "attention"] == (1, ["Take over", "Dismiss"])
 
 
 def test_one_returns_to_the_tab_and_its_filters(store):
@@ -304,9 +315,10 @@ def test_counts_are_read_anew_after_it(store):
     put(store, waiting(9), waiting(8))
     client = signed_in(member())
     chosen = tokens(client, "waiting")
-    assert counting.waiting([COMPANY]).number == 2
+    reader = as_staff(member())
+    assert counting.waiting(reader).number == 2
     post(client, chosen[:1], "take")
-    assert counting.waiting([COMPANY]).number == 1
+    assert counting.waiting(reader).number == 1
 
 
 # --- Giving -----------------------------------------------------------------------------------------------------------
@@ -335,15 +347,15 @@ def test_a_colleague_gets_all_that_is_selected_and_is_told_once(store, team):
     keys = put(store, held("tom"), held("tom"), held("tom"))
     chosen = tokens(team, "colleagues")
     asked = html(team.post(GIVE, {"selected": chosen[:2]}))
-    assert "Give 2 conversations to a colleague" in asked
+    assert "Transfer 2 conversations" in asked
     assert asked.count("***-***-20") == 2
     text = html(give(team, chosen[:2], "colleague:ben"))
-    assert "Assigned 2 conversations. Your colleague can see it now." in text
+    assert "Transferred 2 conversations. Your colleague can see them now." in text
     assert sorted(stored(store, key)["hand_off_agent"] for key in keys) == ["ben", "ben", "tom"]
     reasons = [json.loads(each["action_payload_redacted"])["reason"] for each in entries(store, "assign")]
     assert reasons == ["holidays", "holidays"]
     [told] = notices_for("ben")
-    assert told.words == "Lea Lead gave you 2 conversations: holidays"
+    assert told.words == "Lea Lead transferred 2 conversations to you: holidays"
     assert told.url == "/queue/?tab=mine"
     html(give(team, chosen[:2], "colleague:ben"))
     assert len(notices_for("ben")) == 1
@@ -356,9 +368,9 @@ def test_what_was_given_by_the_form_sent_again_is_told_as_one_sum(store, team, m
     with monkeypatch.context() as patched:
         patched.setattr(selection, "_has_time", lambda: False)
         html(give(team, chosen, "colleague:ben"))
-    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you this conversation: holidays"]
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead transferred this conversation to you: holidays"]
     html(give(team, chosen, "colleague:ben"))
-    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you 2 conversations: holidays"]
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead transferred 2 conversations to you: holidays"]
 
 
 def test_one_that_the_holder_handed_back_meanwhile_is_told_and_not_given(store, team):
@@ -366,9 +378,9 @@ def test_one_that_the_holder_handed_back_meanwhile_is_told_and_not_given(store, 
     chosen = tokens(team, "colleagues")
     act_as("tom", HandOffAction.RELEASE, keys[0])
     text = html(give(team, chosen, "colleague:ben"))
-    assert "Assigned 1 conversation." in text
-    assert "1 not done. ***-***-2000: tom released it first" in text
-    assert [each.words for each in notices_for("ben")] == ["Lea Lead gave you this conversation: holidays"]
+    assert "Transferred 1 conversation." in text
+    assert "1 not done. ***-***-2000: tom returned this conversation to the queue first" in text
+    assert [each.words for each in notices_for("ben")] == ["Lea Lead transferred this conversation to you: holidays"]
 
 
 def test_offered_are_those_who_answer_for_all_of_the_companies(store, team):
@@ -387,8 +399,8 @@ def test_offered_are_those_who_answer_for_all_of_the_companies(store, team):
     assert answer.status_code == 422
     assert "Choose one of the listed colleagues." in answer.content.decode()
     assert entries(store, "assign") == []
-    assert "Say why you are giving it to somebody else." in give(team, chosen, "colleague:both", " ").content.decode()
-    assert "Assigned 3 conversations." in html(give(team, chosen, "colleague:both"))
+    assert "Say why you are transferring it." in give(team, chosen, "colleague:both", " ").content.decode()
+    assert "Transferred 3 conversations." in html(give(team, chosen, "colleague:both"))
 
 
 def test_a_group_waits_for_its_members_who_are_told_once(store, team):
@@ -398,11 +410,11 @@ def test_a_group_waits_for_its_members_who_are_told_once(store, team):
     [group] = groups.of_company(COMPANY)
     keys = put(store, waiting(9), held("tom", hand_off_requested_at=ago(50)))
     chosen = tokens(team, "waiting") + tokens(team, "colleagues")
-    assert "Handed over 2 conversations. They wait for the group" in html(give(team, chosen, f"group:{group.id}"))
+    assert "Transferred 2 conversations. They wait for the group" in html(give(team, chosen, f"group:{group.id}"))
     assert {stored(store, key)["hand_off_group"] for key in keys} == {group.id}
     for username in ("ben", "both"):
         [told] = notices_for(username)
-        assert told.words == "Lea Lead handed 2 conversations over to Second line: holidays"
+        assert told.words == "Lea Lead transferred 2 conversations to Second line: holidays"
         assert told.url == f"/queue/?tab=waiting&group={group.id}"
     dismiss_notices("ben", [told.id])
     assert notices_for("ben") == []
@@ -412,7 +424,7 @@ def test_a_colleague_who_cannot_be_told_has_them_all_the_same(store, team):
     keys = put(store, held("tom"), held("tom"))
     chosen = tokens(team, "colleagues")
     with faults.fail_before("PutItem", table_key="CONSOLE", times=faults.ALWAYS):
-        assert "Assigned 2 conversations." in html(give(team, chosen, "colleague:ben"))
+        assert "Transferred 2 conversations." in html(give(team, chosen, "colleague:ben"))
     assert {stored(store, key)["hand_off_agent"] for key in keys} == {"ben"}
 
 
@@ -423,7 +435,7 @@ def test_an_agent_gives_what_is_theirs_but_not_what_colleagues_hold(store, team)
     toms = Conversation.get(*keys[1].values(), consistent_read=True)
     foreign = selection.row_token(toms, hand_off_of(toms), as_staff(member()))
     text = html(give(client, [mine, foreign], "colleague:ben"))
-    assert "Assigned 1 conversation." in text
+    assert "Transferred 1 conversation." in text
     assert "A colleague has this conversation. Only an administrator can do that for them." in text
     assert [stored(store, key)["hand_off_agent"] for key in keys] == ["ben", "tom"]
 
@@ -432,4 +444,4 @@ def test_where_nobody_else_answers_the_page_says_so(store):
     put(store, held(ME))
     caching.invalidate_all()
     client = signed_in(member())
-    assert "There is nobody to give them to." in html(client.post(GIVE, {"selected": tokens(client, "mine")}))
+    assert "There is nobody to transfer them to." in html(client.post(GIVE, {"selected": tokens(client, "mine")}))

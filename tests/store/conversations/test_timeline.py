@@ -10,10 +10,10 @@ import pytest
 from console import clock
 from console.audit.queries import has_record_index
 from console.store.calls import table_name
-from conversations import services
-from conversations.reading import reference_of
-from conversations.timeline.lines import LineKind
-from conversations.timeline.reading import NO_INDEX, NO_RECORDS, NO_TRAIL, RECORDS_UNREAD
+from conversations.conversation import opening
+from conversations.conversation.timeline.lines import LineKind
+from conversations.conversation.timeline.reading import NO_INDEX, NO_RECORDS, NO_TRAIL, RECORDS_UNREAD
+from conversations.converting import reference_of
 from tests import faults
 from tests.answers import text_of
 from tests.items import put_conversation, reference, url_of
@@ -55,7 +55,7 @@ def whole(item, staff, kinds=ALL) -> list:
     """The lines of all pages."""
     found, cursor = [], ""
     for _ in range(60):
-        _, page = services.timeline(reference(item), staff, kinds, cursor)
+        _, page = opening.timeline(reference(item), staff, kinds, cursor)
         found += page.lines
         cursor = page.next
         if not cursor:
@@ -158,14 +158,14 @@ def test_what_has_no_readable_time_comes_last_in_its_page_and_is_flagged(store):
     item = put_conversation(store, messages=timed)
     store.put("AUDIT", entry(item, 5, ts_action_id="zzz"))
     staff = as_staff(member())
-    _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION))
+    _, first = opening.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION))
     last = [line for line in first.lines if line.at is None]
     assert last == [*first.lines[-2:]]
     assert sorted(line.text for line in last) == ["", "new and dateless"]
     assert all(line.drift for line in last)
     page = signed_in(member()).get(f"/conversations/{reference(item)}/timeline/").content.decode()
     assert "Without a readable time</h3>" in page
-    _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION), first.next)
+    _, second = opening.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION), first.next)
     assert [line.text for line in second.lines if line.at is None] == ["old and dateless"]
     assert not second.next
 
@@ -239,10 +239,10 @@ def test_an_empty_page_that_is_not_the_last_says_so(store, item):
 def test_a_cursor_of_another_filter_or_person_is_the_first_page(store, item):
     store.put_all("AUDIT", [entry(item, n) for n in range(20, 90)])
     amira, tom = as_staff(member()), as_staff(member("tom.becker"))
-    _, first = services.timeline(reference(item), amira, ALL)
+    _, first = opening.timeline(reference(item), amira, ALL)
     for staff, kinds in ((tom, ALL), (amira, (LineKind.ACTION, LineKind.MESSAGE))):
-        assert services.timeline(reference(item), staff, kinds, first.next)[1].from_start
-    assert not services.timeline(reference(item), amira, ALL, first.next)[1].from_start
+        assert opening.timeline(reference(item), staff, kinds, first.next)[1].from_start
+    assert not opening.timeline(reference(item), amira, ALL, first.next)[1].from_start
 
 
 # --- Links ------------------------------------------------------------------------------------------------------------
@@ -489,8 +489,8 @@ def test_thousands_of_messages_are_paged(store):
     keys = dict.fromkeys(("created_at", "task_complete", "conversation_status", "channel_method"), ...)
     item = put_conversation(store, messages=json.dumps(entries, separators=(",", ":")), **keys)
     staff = as_staff(member())
-    _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE,))
-    _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE,), first.next)
+    _, first = opening.timeline(reference(item), staff, (LineKind.MESSAGE,))
+    _, second = opening.timeline(reference(item), staff, (LineKind.MESSAGE,), first.next)
     texts = [line.text for page in (first, second) for line in page.lines]
     assert texts == [f"t{n}" for n in range(7_999, 7_899, -1)]
 

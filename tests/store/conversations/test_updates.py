@@ -32,7 +32,7 @@ def known(client, item) -> dict[str, str]:
 
 
 def ask(client, item, page: dict[str, str]):
-    return client.get(url_of(item, "news/"), page, **POLL)
+    return client.get(url_of(item, "updates/"), page, **POLL)
 
 
 def change(store, item, **values) -> None:

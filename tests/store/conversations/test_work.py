@@ -15,15 +15,14 @@ from django.core.management import CommandError, call_command
 from console import clock
 from console.errors import StoreUnavailable
 from console.store import queues
-from conversations.background import _recurring
 from conversations.handoff import perform
 from conversations.handoff.reconciliation import reconcile
-from conversations.indexer.lease import LEASE
 from conversations.management.commands.work import parts_line
 from conversations.receiving import handling
-from conversations.receiving.stage import STAGE
-from conversations.receiving.worker import QUEUE, Receiver, sweep
-from conversations.work import (
+from conversations.receiving.recording import QUEUE, STAGE
+from conversations.receiving.worker import Receiver, sweep
+from conversations.work.background import _recurring
+from conversations.work.parts import (
     MESSAGE_SWEEP,
     RECONCILE,
     RECONCILE_EVERY,
@@ -34,6 +33,7 @@ from conversations.work import (
     run_all,
     until_signal,
 )
+from conversations.workers.lease import LEASE
 from tests import faults
 from tests.store.conversations.indexer.test_worker import Clock
 from tests.store.conversations.receiving.test_handling import body, left_undone, rows, said
@@ -50,7 +50,7 @@ EVERYTHING = (
 
 
 def until(found: Callable[[], object]) -> object:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (answer := found()):
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.05)
@@ -133,15 +133,17 @@ def test_other_signals_end_nothing():
 
 
 def test_one_part_that_fails_ends_no_other_and_is_tried_again(caplog):
-    ended, tries, worked = threading.Event(), [], []
+    began, ended, tries, worked = threading.Event(), threading.Event(), [], []
 
     def failing() -> None:
+        began.wait()
         tries.append(1)
         if len(tries) == 3:
             ended.set()
         raise RuntimeError("+447700900123")
 
     def working() -> None:
+        began.set()
         ended.wait()
         worked.append(1)
 
@@ -167,7 +169,7 @@ def test_a_part_that_ends_too_early_is_begun_again():
 
 
 def test_reconcile_settles_what_was_left_pending_and_says_when_it_ran(store, monkeypatch):
-    monkeypatch.setattr("conversations.work.reconcile", partial(reconcile, older_than=timedelta(0)))
+    monkeypatch.setattr("conversations.work.parts.reconcile", partial(reconcile, older_than=timedelta(0)))
     put(store, **WAITING)
     with faults.fail_before("UpdateItem", table_key="CONVERSATIONS"), pytest.raises(StoreUnavailable):
         perform(form("take"), ANA)
@@ -184,7 +186,7 @@ def test_the_sweep_of_messages_finishes_what_was_left(store, monkeypatch):
     left_undone(store)
     later = clock.now() + timedelta(minutes=2)
     one = message_sweep()
-    monkeypatch.setattr("conversations.work.sweep", lambda now: sweep(later))
+    monkeypatch.setattr("conversations.work.parts.sweep", lambda now: sweep(later))
     while not one.cycle():
         pass
     assert said(store)[-1] == "Where is my parcel?"

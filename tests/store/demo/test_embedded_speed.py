@@ -63,3 +63,14 @@ def test_item_that_is_too_large_is_refused(store, item):
         store.put("CONVERSATIONS", conversation(**KEY, note="x" * 420_000))
     with pytest.raises(ClientError):
         store.update("CONVERSATIONS", KEY, note="x" * 420_000)
+
+
+def test_two_hundred_entries_of_a_list_are_removed_at_once(store):
+    messages = [{"message_id": f"M{number}"} for number in range(220)]
+    store.put("CONVERSATIONS", conversation(**KEY, messages=messages))
+    store.client.update_item(
+        TableName=store.name("CONVERSATIONS"),
+        Key={each: {"S": value} for each, value in KEY.items()},
+        UpdateExpression="REMOVE " + ", ".join(f"messages[{number}]" for number in range(200)),
+    )
+    assert store.get("CONVERSATIONS", **KEY)["messages"] == messages[200:]

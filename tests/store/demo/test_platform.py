@@ -11,18 +11,24 @@ import pytest
 
 from console import clock
 from console.store import queues
+from console.store.calls import table_name
+from conversations.converting import hand_off_of
+from conversations.handoff.locked import is_locked
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
-from conversations.receiving.approvals import waiting
-from conversations.receiving.rows import NOT_PLACED
+from conversations.outbox.at_work import work_on
+from conversations.outbox.rows import NOT_PLACED, messages_of, to_place_partition
+from conversations.providers import credentials
+from conversations.receiving.first_messages import read_first_messages
+from conversations.receiving.other_conversations import others_of
+from conversations.receiving.witnessing import note_routing
 from conversations.receiving.worker import Receiver
 from conversations.records import HandOffState
-from conversations.sending import credentials
 from demo import conversations, platform
-from demo.conversations import NEXT, QUEUED, dialogues, key_of
+from demo.conversations import DROPPED, NEXT, QUEUED, STAGED, dialogues, key_of
 from demo.dialogues import read
 from demo.provider import DemoProvider
 from tests.dynamodb import Store
+from tests.support.conversations.replies import send_all_due
 
 # What the store takes of it other tests say; moto will do.
 pytestmark = pytest.mark.pages
@@ -43,7 +49,8 @@ HELD = {
 def demo(store: Store, settings, monkeypatch) -> Iterator[Store]:
     """Some of the demo's conversations, its queues, and a clock that stands."""
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    monkeypatch.setattr(conversations, "FILES", ("waiting", "by-rule", "asia"))
+    monkeypatch.setattr(conversations, "FILES", ("waiting", "by-rule", "asia", "at-work"))
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
     settings.HAND_OFF_ROUTING = "held"
     store.put_all("CONVERSATIONS", [item for table, item in conversations.items(NOW) if table == "CONVERSATIONS"])
     platform.create_queues(store.endpoint)
@@ -79,7 +86,26 @@ def hold(demo: Store, **changes: Any) -> dict[str, Any]:
     return item
 
 
-def test_two_conversations_one_first_message_and_one_without_a_conversation_wait(demo):
+def test_a_photo_and_a_place_that_the_platform_dropped_are_found_at_the_provider(demo, settings):
+    with DemoProvider() as provider:
+        platform.create_secrets(demo.endpoint if demo.embedded else settings.SQS_ENDPOINT, provider)
+        platform.fill_provider(provider, NOW)
+        platform.fill_queue(NOW)
+        Receiver().run(once=True)
+        [dialogue] = [each for each in dialogues() if any(turn.kind == DROPPED for turn in each.turns)]
+        item = Conversation.get(*key_of(dialogue), consistent_read=True)
+        note_routing(item.raw, {})
+        send_all_due()
+        forget_secrets()
+    found = Conversation.get(*key_of(dialogue), consistent_read=True).plain("messages")[-2:]
+    assert [each["content"] for each in found] == [
+        "Photo (JPEG)",
+        "Message without words (a location, contact or reaction: the provider does not say which)",
+    ]
+    assert {each["found_at"] for each in found} == {"provider"}
+
+
+def test_three_conversations_one_first_message_and_two_messages_to_place_wait(demo):
     platform.fill_queue(NOW)
     Receiver().run(once=True)
     reasons = {}
@@ -97,11 +123,45 @@ def test_two_conversations_one_first_message_and_one_without_a_conversation_wait
         "ci-nwe-002": "Rule: all replies in this conversation go to people.",
         "ci-lum-003": "Rule: replies from this sender go to people.",
     }
-    [first] = waiting(["ci-cuc-001"])
+    [first] = read_first_messages(["ci-cuc-001"]).rows
     assert (first.name, first.recipient, first.channel) == ("Beatriz", "+447700900873", "whatsapp")
     assert first.rule == "All first messages of this project wait for approval."
     [stray] = [row for row in demo.all("MESSAGES") if row["conversation"] == NOT_PLACED]
     assert stray["not_placed_because"] == "No conversation has this sender."
+    [elsewhere] = [row for row in demo.all("MESSAGES") if row["conversation"] == to_place_partition("ci-nwe-002")]
+    assert elsewhere["candidates"] == {"ci-nwe-002#pi-nwe-out#req-5be0c71a#447700900277\n+447700900277"}
+    [mark] = [row for row in demo.all("MESSAGES") if row["position"] == "opt-out"]
+    assert (mark["state"], mark["channel"]) == ("out", "sms")
+
+
+def test_what_the_ai_is_answering_is_in_the_stage_alone(demo):
+    platform.fill_queue(NOW)
+    staged = [each for each in dialogues() if any(turn.kind == STAGED for turn in each.turns)]
+    items = [Conversation.get(*key_of(dialogue), consistent_read=True) for dialogue in staged]
+    [item] = [each for each in items if is_locked(each.raw)]
+    transcript = messages_of(item, item.raw["messages"])
+    # Nobody follows the stage here: the page tells by the lock.
+    work = work_on(item, transcript, [])
+    assert [each.line for each in work.messages(raw=True)] == [
+        "sorry one more thing, I've moved house",
+        "do I have to send you a meter reading for the old flat?",
+    ]
+    assert work.heard_at == NOW - timedelta(seconds=11)
+
+
+def test_the_customer_of_two_conversations_writes_to_the_finished_one(demo):
+    platform.fill_queue(NOW)
+    finished = next(
+        each for each in map(Conversation.from_raw_data, demo.all_raw("CONVERSATIONS")) if _is_finished(each)
+    )
+    [waiting] = others_of(finished)
+    assert hand_off_of(waiting).state is HandOffState.WAITING
+    [staged] = [each for each in demo.all("CONVERSATIONS_STAGE") if each["conversation_id"] == finished.conversation_id]
+    assert staged["body"].startswith("is it two weeks or three")
+
+
+def _is_finished(item: Conversation) -> bool:
+    return item.conversation_id.startswith("ci-nwe-002#pi-nwe-mov#req-1f93c6b7")
 
 
 @pytest.mark.slow
@@ -199,7 +259,7 @@ def test_what_people_held_before_is_routed_to_them_and_what_they_gave_back_is_no
     assert all(item["hand_off_routing_before"] == [False] for item in held)
     others = [item for item in items if not item.get("hand_off_agent")]
     assert not any("hand_off_routing_before" in item for item in others)
-    assert sum(item.get("auto_queue_reply_message") is True for item in others) == 1
+    assert sum(item.get("auto_queue_reply_message") is True for item in others) == 2
 
 
 class Answered(DemoProvider):
@@ -233,7 +293,7 @@ def test_who_was_never_reached_never_answers(demo, monkeypatch):
 def test_each_project_has_its_credentials(demo, settings):
     settings.SECRETS_ENDPOINT = ""
     with DemoProvider() as provider:
-        platform.create_secrets(demo.endpoint if not demo.local else settings.SQS_ENDPOINT, provider)
+        platform.create_secrets(demo.endpoint if demo.embedded else settings.SQS_ENDPOINT, provider)
         names = {
             item["channel_config"][channel][f"{channel}_credentials_id"]
             for item in demo.all("CONVERSATIONS")
@@ -242,7 +302,12 @@ def test_each_project_has_its_credentials(demo, settings):
         }
         assert names
         for name in names:
-            assert credentials.secret_for("sms", name)
-        for each in credentials.client().list_secrets()["SecretList"]:
+            assert credentials.secret_for("sms", name, "any company")
+        forget_secrets()
+
+
+def forget_secrets() -> None:
+    while listed := credentials.client().list_secrets()["SecretList"]:
+        for each in listed:
             credentials.client().delete_secret(SecretId=each["Name"], ForceDeleteWithoutRecovery=True)
-        credentials.forget_all()
+    credentials.forget_all()

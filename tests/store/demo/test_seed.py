@@ -45,6 +45,13 @@ def test_it_fills_an_empty_store_once_and_keeps_what_people_change(queue, bare_s
     assert bare_store.all("MESSAGES") == []
 
 
+def test_a_wider_scope_is_for_the_agent_whose_sign_in_is_printed(store):
+    staff.create_staff(agent_scope=["*"])
+    stored = {each["username"]: set(each["scope"]) for each in store.all("STAFF")}
+    assert stored["amira"] == {"*"}
+    assert stored["tom"] == {"company:ci-cuc-001", "company:ci-nwe-002", "company:ci-lum-003"}
+
+
 def test_what_was_half_filled_is_not_filled_again(queue, bare_store):
     items.create_tables()
     with pytest.raises(CommandError, match="An earlier run did not finish"):

@@ -11,8 +11,8 @@ __all__ = ["_secrets_endpoint", "channel", "outbox", "provider", "secrets", "sto
 
 @pytest.fixture
 def store(store, request) -> Store:
-    """Streams begin with the test: DynamoDB Local keeps those of tables, with what all tests before have written."""
-    if not store.local:
+    """Streams begin with the test: dynoxide keeps those of tables, with what all tests before have written."""
+    if store.embedded:
         return store
     own: Store = request.getfixturevalue("bare_store")
     own.create_tables()

@@ -49,6 +49,7 @@ def test_nothing_stored_needs_the_key_before(store, settings, old, capsys):
         "Second factors: 1 sealed again, 1 current",
         "Webhook secrets: 2 sealed again",
         "Key of Insight: 1 sealed again",
+        "Record of the key: none",
     ]
     settings.SECRET_KEY_FALLBACKS = []
     caching.invalidate_all()
@@ -56,6 +57,7 @@ def test_nothing_stored_needs_the_key_before(store, settings, old, capsys):
         "Second factors: 2 current",
         "Webhook secrets: 2 current",
         "Key of Insight: 1 current",
+        "Record of the key: none",
     ]
     for username in ("amira.haddad", "tom.baker"):
         assert second_factor.verify(accounts.get(username), pyotp.TOTP(SECRET).now()) == second_factor.CODE
@@ -75,6 +77,7 @@ def test_what_no_key_opens_is_told(store, settings, old, capsys):
         "Second factors: 1 cannot be read, 1 current",
         "Webhook secrets: 1 cannot be read",
         "Key of Insight: none",
+        "Record of the key: none",
     ]
     settings.SECRET_KEY_FALLBACKS = [old]
     assert found(lost.id, COMPANY).secrets == lost.secrets
@@ -97,5 +100,6 @@ def test_what_is_changed_meanwhile_is_left_to_the_next_run(store, settings, old,
 
 def test_it_writes_nothing_where_nothing_is_sealed(store, capsys):
     before = store.all("CONSOLE"), store.all("STAFF")
-    assert seal_again(capsys) == ["Second factors: none", "Webhook secrets: none", "Key of Insight: none"]
+    kinds = ("Second factors", "Webhook secrets", "Key of Insight", "Record of the key")
+    assert seal_again(capsys) == [f"{each}: none" for each in kinds]
     assert (store.all("CONSOLE"), store.all("STAFF")) == before

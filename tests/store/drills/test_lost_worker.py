@@ -11,14 +11,15 @@ from console.schema.tables import TABLES
 from console.store import queues
 from conversations.companies import register
 from conversations.handoff import perform
-from conversations.indexer.lease import LEASE, SHARD
-from conversations.indexer.streams import shards
+from conversations.receiving.holding import HOLDING
+from conversations.workers.lease import LEASE, SHARD
+from conversations.workers.streams import shards
 from tests.dynamodb import Store
 from tests.people import admin, signed_in
 from tests.store.conversations.receiving.test_handling import body
 from tests.support.conversations.handoff.kit import ANA, COMPANY, CONVERSATION, WAITING, conversation, form, put
 from tests.support.conversations.indexer.kit import requests_of
-from tests.support.conversations.replies import configured, replies, said, write
+from tests.support.conversations.replies import configured, later, replies, said, write
 
 DAY = timedelta(hours=25)
 ASKED_AT = clock.to_iso(clock.now() - timedelta(hours=20))
@@ -60,7 +61,8 @@ def forget_the_beginning(monkeypatch) -> None:
 def everything(store: Store) -> dict[str, list[dict[str, Any]]]:
     """All that is stored, but for how workers are, how far they have read, and how often a figure was summed up."""
     found = {key: store.all(key) for key in TABLES}
-    found["CONSOLE"] = [each for each in found["CONSOLE"] if each["sk"] != LEASE and not each["sk"].startswith(SHARD)]
+    of_workers = (LEASE, SHARD, HOLDING)
+    found["CONSOLE"] = [each for each in found["CONSOLE"] if not each["sk"].startswith(of_workers)]
     found["INSIGHT"] = [{name: each.get(name) for name in ("pk", "sk", "fact", "counts")} for each in found["INSIGHT"]]
     return found
 
@@ -99,8 +101,10 @@ def test_all_of_that_day_is_done_and_nothing_twice(
     assert [row["state"] for row in replies(store)] == ["sent"]
     assert [each["content"] for each in found[CONVERSATION]["messages"]].count("Hello?") == 1
     assert "stale" not in page.get("/system/").content.decode()
-    # What the jobs wrote is news to the indexer, once.
-    work()
+    # What the jobs wrote is news to the indexer, once; and by then the provider knows what became of the answer.
+    with later(6):
+        work()
+    assert [row["state"] for row in replies(store)] == ["read"]
     settled = everything(store)
     work()
     assert everything(store) == settled

@@ -8,7 +8,9 @@ from django.core.management import CommandError, call_command
 from console import caching
 from console.schema.tables import TABLES
 from console.store import presence
-from conversations.indexer import leased
+from conversations.workers import leased
+from conversations.workers.beats import read_health
+from conversations.workers.lease import INDEXER, LEASE
 from tests.people import signed_in
 from tests.scenario import Scenario, build, urls
 from tests.support.conversations.handoff.kit import WAITING, put
@@ -72,6 +74,18 @@ def test_jobs_end_in_order_without_it(store, settings, key, caplog, monkeypatch)
     failed = {job for job in JOBS if not ends_well(job)}
     assert failed == NEEDED_BY.get(key, set())
     assert not [each for each in caplog.records if each.exc_info]
+
+
+@pytest.mark.parametrize("key", ["MESSAGES", "THREADS"])
+def test_timers_prepare_the_queue_after_an_upgrade_without_it(store, settings, key, monkeypatch):
+    monkeypatch.setattr(leased, "LONGEST_PAUSE_SECONDS", 0.0)
+    put(store, **WAITING)
+    assert ends_well("index_handoffs")
+    store.update("CONSOLE", {"pk": INDEXER, "sk": LEASE}, partitions_at=None)
+    take_away(settings, key)
+    assert not read_health().has_partitions
+    assert ends_well("ring_timers")
+    assert read_health().has_partitions
 
 
 def ends_well(job: str) -> bool:

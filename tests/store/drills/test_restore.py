@@ -1,26 +1,30 @@
 """Each of the console's own tables is restored to an earlier time, as docs/drills.md says, and people work on."""
 
+import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from console import caching, clock
-from console.schema.definition import create_table_request
+from console.permissions import Role
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
-from console.staff import accounts, services
+from console.staff import accounts, password_links, passwords, second_factor, services
+from console.staff.models import StaffAccount
 from console.trail.recording import COMMAND_LINE
 from conversations.companies import register
 from conversations.handoff import perform
-from conversations.receiving.approvals import approve, waiting
+from conversations.receiving.approvals import approve
 from tests.dynamodb import Store
 from tests.people import admin, member, signed_in
-from tests.store.conversations.receiving.test_approvals import first_message, hold, sent
+from tests.store.conversations.receiving.test_approvals import first_message, forwarded, hold, sent, waiting  # noqa: F401 (a fixture)
 from tests.support.conversations.handoff.kit import ANA, BEN, COMPANY, WAITING, form, put
 from tests.support.conversations.replies import held, replies, send_all_due, states, write
 
+OLD_PASSWORD = "the old pass phrase 1"
 HALF_AN_HOUR, TIMES = timedelta(minutes=30), ("due_at", "not_before", "begun_at", "sent_at")
 OWN = sorted(key for key, spec in TABLES.items() if spec.ours)
 
@@ -122,18 +126,25 @@ def test_a_first_message_that_was_approved_since_says_that_it_may_have_been_sent
     channel,
     back_up,
     capsys,
+    forwarded,  # noqa: F811
 ):
     register(COMPANY, "Cucumber", "test", clock.to_iso(clock.now()))
     hold(first_message())
+    hold(first_message(note="approved, not yet sent"), "d2")
+    approve(waiting([COMPANY])[1].reference, ANA)
     backup = back_up()
     approve(waiting([COMPANY])[0].reference, ANA)
+    forwarded()
     backup.restore("MESSAGES")
-    assert run(capsys, "after_restore", "MESSAGES").endswith("First messages to check before they are approved: 1.\n")
-    [shown] = waiting([COMPANY])
-    assert shown.is_unknown
-    # A person who has checked decides.
-    approve(shown.reference, BEN)
+    assert run(capsys, "after_restore", "MESSAGES").endswith("First messages to check before they are approved: 2.\n")
+    forwarded()
     assert len(sent(channel)) == 2
+    shown = waiting([COMPANY])
+    assert [each.is_unknown for each in shown] == [True, True]
+    # A person who has checked decides.
+    approve(shown[0].reference, BEN)
+    forwarded()
+    assert len(sent(channel)) == 1
 
 
 def test_who_was_disabled_since_stays_out_and_is_listed(store, back_up, capsys):
@@ -150,17 +161,94 @@ def test_who_was_disabled_since_stays_out_and_is_listed(store, back_up, capsys):
     assert accounts.get(leaver.username).disabled
     assert "lea.ver: staff.disabled at " in told
     assert "mo.ved: staff.changed at " in told
-    assert "Accounts changed since then: 2, all signed out. Disabled again: 1." in told
-    assert old.get("/queue/").status_code == 302
-    assert stays.get("/queue/").status_code == 200
+    summary = f"Every session has ended. Accounts changed since {clock.to_iso(backup.at)}: 2. Disabled again: 1."
+    assert summary in told
+    assert [each.get("/queue/").status_code for each in (old, stays)] == [302, 302]
     # Again: it is disabled already.
     assert "Disabled again: 0." in run(capsys, "after_restore", "STAFF", "--since", clock.to_iso(backup.at))
 
 
-@pytest.mark.parametrize("since", ["", "yesterday"])
+def add_second_factor(username: str) -> str:
+    """An account with a second factor; returns one of its recovery codes."""
+    codes = second_factor.new_recovery_codes()
+    secret = second_factor.sealed_secret(username, second_factor.new_secret())
+    member(username).update(
+        actions=[
+            StaffAccount.totp_secret.set(secret),
+            StaffAccount.second_factor_at.set(clock.to_iso(clock.now())),
+            StaffAccount.recovery_codes.set(second_factor.hashed(username, codes)),
+        ]
+    )
+    return codes[0]
+
+
+def test_who_changed_how_they_sign_in_gets_a_link_instead_of_the_old_password(store, back_up, capsys):
+    services.create("ben.mora", OLD_PASSWORD, role=Role.AGENT, scope=["company:ci-aaa-001"], actor=COMMAND_LINE)
+    add_second_factor("lost.phone")
+    backup = back_up()
+    for number in range(3):
+        services.reset_password("ben.mora", f"another good word {number}", actor=COMMAND_LINE)
+        ended = signed_in(accounts.get("ben.mora"))
+    services.reset_password("ben.mora", "the last good word", actor=COMMAND_LINE)
+    services.remove_second_factor("lost.phone", actor=COMMAND_LINE)
+    assert ended.get("/queue/").status_code == 302
+    backup.restore("STAFF")
+    told = run(capsys, "after_restore", "STAFF", "--since", clock.to_iso(backup.at))
+    # Nor does the restored account, whose epoch went back, let a session in that ended since.
+    assert ended.get("/queue/").status_code == 302
+    assert told.count("ben.mora: staff.password_reset at ") == 4
+    assert "lost.phone: staff.second_factor_removed at " in told
+    assert not passwords.verify(OLD_PASSWORD, accounts.get("ben.mora").password_hash)[0]
+    assert not second_factor.is_on(accounts.get("lost.phone"))
+    links = dict(re.findall(r"(\S+): the password no longer works\. .*/set-password/#(\S+)", told))
+    assert sorted(links) == ["ben.mora", "lost.phone"]
+    # Again: nobody needs another link, and the links work.
+    assert "no longer works" not in run(capsys, "after_restore", "STAFF", "--since", clock.to_iso(backup.at))
+    password_links.redeem(links["ben.mora"], "a quite new pass phrase")
+    assert passwords.verify("a quite new pass phrase", accounts.get("ben.mora").password_hash)[0]
+
+
+def test_recovery_codes_used_since_do_not_work_again(store, back_up, capsys):
+    code = add_second_factor("lost.phone")
+    backup = back_up()
+    assert second_factor.verify(accounts.get("lost.phone"), code)
+    backup.restore("STAFF")
+    run(capsys, "after_restore", "STAFF", "--since", clock.to_iso(backup.at))
+    assert not second_factor.verify(accounts.get("lost.phone"), code)
+    assert second_factor.is_on(accounts.get("lost.phone"))
+
+
+def test_the_only_administrator_left_stays_enabled_and_is_named(store, back_up, capsys):
+    admin("first.admin")
+    backup = back_up()
+    admin("second.admin")
+    services.disable("first.admin", actor=COMMAND_LINE)
+    backup.restore("STAFF")
+    told = run(capsys, "after_restore", "STAFF", "--since", clock.to_iso(backup.at))
+    assert "first.admin: still enabled, because no other administrator would be left." in told
+    assert "Every session has ended." in told
+
+
+@pytest.mark.parametrize("since", ["", "yesterday", "2026-11-24"])
 def test_a_time_is_needed_for_accounts(store, since):
-    with pytest.raises(CommandError, match="Give the time"):
+    with pytest.raises(CommandError, match="Give the day and the time"):
         call_command("after_restore", "STAFF", "--since", since)
+
+
+def test_a_time_in_the_future_is_refused_and_changes_nothing(store):
+    client = signed_in(member("sta.ys"))
+    later = clock.to_iso(clock.now() + timedelta(minutes=1))
+    with pytest.raises(CommandError, match=f"{later} is in the future"):
+        call_command("after_restore", "STAFF", "--since", later)
+    assert client.get("/queue/").status_code == 200
+
+
+def test_the_time_is_said_in_utc(store, capsys):
+    restored = clock.now() - timedelta(days=1)
+    given = restored.astimezone(timezone(timedelta(hours=2))).isoformat()
+    assert f"Accounts changed since {clock.to_iso(restored)}: 0." in run(
+        capsys, "after_restore", "STAFF", "--since", given
+    )
 
 
 def test_sessions_begin_anew_in_an_empty_table(store, back_up):

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from tests.crawl.hostile.pages import Form, read
 from tests.dynamodb import Store
 from tests.people import member, signed_in

@@ -2,8 +2,8 @@
 
 import pytest
 
-from console.schema.check import inspect
-from console.schema.definition import create_table_request
+from console.provisioning.check import inspect
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store import presence
 from console.store.calls import table_name

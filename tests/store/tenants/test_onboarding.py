@@ -8,7 +8,7 @@ import pytest
 
 from console import clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store import presence
 from tenants import channels, onboarding

@@ -6,7 +6,7 @@ import pytest
 
 from console.errors import Forbidden, NotFound, TableMissing
 from console.permissions import Role, Scope, Staff
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.store import calls, presence
 from tenants.keys import Channel
 from tenants.queries import NO_INDEX, list_tenants, load_tenant, owners_of

@@ -39,6 +39,14 @@ APP = "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11"
             "",
             [("whatsapp", "+447700900831")],
         ),
+        (
+            json.dumps({"entry": [{"changes": [{"value": {"metadata": {"display_phone_number": "447700900831"}}}]}]}),
+            "",
+            [("whatsapp", "+447700900831")],
+        ),
+        ("whatsapp:+44 7700 900831", "", [("whatsapp", "+447700900831")]),
+        ("sms:+447700900831", "", [("sms", "+447700900831")]),
+        ("To=whatsapp%3A%2B447700900831", "", [("whatsapp", "+447700900831")]),
         ("+44 7700 900831", "", [("whatsapp", "+447700900831"), ("sms", "+447700900831")]),
         ("Hello@Lumen.example", "", [("email", "hello@lumen.example")]),
         ("web-7", "web_widget", [("web_widget", "web-7")]),
@@ -79,7 +87,7 @@ def test_nobody_a_clash_and_an_unseen_mapping_are_told_apart(store):
     assert resolve(BOT, OLGA).outcome == "unseen"
     store.put("TENANTS", mapping(tenant_id="acme"))
     assert resolve(BOT, OLGA).outcome == "clash"
-    assert "no guard" in resolve(BOT, OLGA).guard
+    assert "isn't protected yet" in resolve(BOT, OLGA).guard
 
 
 def test_a_tenant_out_of_scope_is_not_named(store):

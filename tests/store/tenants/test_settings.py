@@ -221,7 +221,7 @@ def test_one_changed_field_leaves_all_others_as_written(value):
         ("channel_routing_overrides", "whatsapp = sales", "a colon and the sender"),
         ("channel_routing_overrides", "whatsapp:+44 7700 9001x = sales", "digits only"),
         ("channel_routing_overrides", "teams:a = x\nteams:a = y", "twice"),
-        ("installed_practices", "sales", "an equals sign"),
+        ("installed_practices", "sales", "“sales” needs the form name = value."),
         ("whatsapp_restrict_to_users", "maybe", "Select a valid choice"),
         ("name", " ", "Enter a name"),
         ("name", "x" * 121, "at most 120"),

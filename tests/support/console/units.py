@@ -1,4 +1,4 @@
-"""What DynamoDB counts of calls: capacity units, which DynamoDB Local tells as AWS does."""
+"""What DynamoDB counts of calls: capacity units, which dynoxide counts as AWS does."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,8 @@ READS = {"GetItem", "Query", "BatchGetItem", "Scan"}
 
 
 @contextmanager
-def units(least: float = 0.0) -> Iterator[Counter[str]]:
-    """Capacity units by table and kind (`INSIGHT write`), of what the console's client does meanwhile.
-
-    `least`: what a call costs that finds nothing. AWS counts half a unit, DynamoDB Local none.
-    """
+def units() -> Iterator[Counter[str]]:
+    """Capacity units by table and kind (`INSIGHT write`), of what the console's client does meanwhile."""
     found: Counter[str] = Counter()
 
     def ask(params: dict[str, Any], model: Any, **_: object) -> None:
@@ -27,7 +24,7 @@ def units(least: float = 0.0) -> Iterator[Counter[str]]:
         consumed = parsed.get("ConsumedCapacity", [])
         for each in consumed if isinstance(consumed, list) else [consumed]:
             kind = "read" if model.name in READS else "write"
-            found[f"{key_of(each['TableName'])} {kind}"] += max(least, each["CapacityUnits"])
+            found[f"{key_of(each['TableName'])} {kind}"] += each["CapacityUnits"]
 
     events = client().meta.events
     events.register("before-parameter-build.dynamodb", ask)

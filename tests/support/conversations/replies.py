@@ -1,13 +1,16 @@
 """What tests of replies share: a conversation that somebody holds and may answer in, and what became of replies."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 from console import clock
 from console.permissions import Staff
-from conversations.receiving.rows import MessageRow, partition_of
-from conversations.sending.outbox import accept, seal_form, unseal_form
+from conversations.outbox.rows import MessageRow, partition_of
+from conversations.sending.replies import accept, seal_form, unseal_form
 from conversations.sending.worker import Sender
 from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN
 from tests.dynamodb import Store
@@ -59,6 +62,13 @@ def write(staff: Staff, text: str = "It is on its way.", **more: Any) -> Message
     """Accept a reply as from a form that was rendered now."""
     form = unseal_form(seal_form(CHANNEL, CONVERSATION, staff), staff)
     return accept(form, staff, text, **more)
+
+
+@contextmanager
+def later(seconds: float) -> Iterator[None]:
+    """So many seconds from now."""
+    with mock.patch.object(clock, "now", return_value=clock.now() + timedelta(seconds=seconds)):
+        yield
 
 
 def send_all_due() -> Sender:

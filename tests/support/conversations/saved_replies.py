@@ -3,8 +3,8 @@
 from typing import Any
 
 from console.permissions import Staff
-from conversations.saved_replies import service
-from conversations.saved_replies.service import Owner, new_token
+from conversations.team.saved_replies import service
+from conversations.team.saved_replies.service import Owner, new_token
 from tests.dynamodb import Store
 
 TEXT = "Hello {first_name}, it is 7-green-heron."

@@ -21,8 +21,8 @@ django.setup()
 from console import clock  # noqa: E402
 from console.permissions import Role, Scope, Staff  # noqa: E402
 from console.store import connection, queues  # noqa: E402
-from conversations.sending import credentials  # noqa: E402
-from conversations.sending.outbox import accept, unseal_form  # noqa: E402
+from conversations.providers import credentials  # noqa: E402
+from conversations.sending.replies import accept, unseal_form  # noqa: E402
 from conversations.sending.worker import Sender  # noqa: E402
 from tests.support.victims import serve  # noqa: E402
 

@@ -81,7 +81,11 @@ def test_there_are_no_more_series_than_marks():
         (0, "money", "$0.00"),
         (Decimal("1.2"), "money", "$1.20"),
         (0.0042, "money", "$0.0042"),
-        (0.01, "money", "$0.01"),
+        (0.01, "money", "$0.0100"),
+        (0.00004, "money", "<$0.0001"),
+        (0, "cents", "$0.00"),
+        (0.2, "cents", "$0.20"),
+        (0.004, "cents", "<$0.01"),
         (1234.567, "money", "$1,234.57"),
         (42, "percent", "42%"),
         (41.7, "percent", "42%"),
@@ -158,3 +162,32 @@ def test_no_spreadsheet_runs_a_label():
         COST, category=formula, columns=(ChartColumn(formula),), rows=(ChartRow(formula, (1,)),), totals=None
     )
     assert list(chart.csv_rows()) == [[f"'{formula}", f"'{formula} (USD)"], [f"'{formula}", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((0.4, 0.0061, 0), ["$0.4000", "$0.0061", "$0.0000", "$0.4061"]),
+        ((1.4, 0.0061, 0), ["$1.40", "$0.01", "$0.00", "$1.41"]),
+        ((1.4, 0.001, None), ["$1.40", "<$0.01", "–", "$1.40"]),
+    ],
+)
+def test_money_of_one_chart_has_one_precision(values, texts):
+    rows = tuple(ChartRow(str(number), (value,)) for number, value in enumerate(values))
+    total = ChartRow("Total", (sum(filter(None, values)),))
+    cells = shown(Chart("cost", "Cost", "bars", "money", (ChartColumn("Cost"),), rows, totals=total)).cells
+    assert [text for attributes, text in cells if attributes.get("class") == "numeric"][1:] == texts
+
+
+@pytest.mark.parametrize("values", [(), (0, 0), (None, 0)])
+def test_a_chart_without_a_number_says_so(values):
+    rows = tuple(ChartRow(str(number), (value,)) for number, value in enumerate(values))
+    chart = Chart("failed", "Failures", "bars", "count", (ChartColumn("Failed"),), rows)
+    page = render_to_string("components/_chart.html", {"chart": chart})
+    assert "<p>There is nothing to show for this period.</p>" in page
+    assert "data-empty" in page
+    assert ("<table" in page) == bool(values)
+
+
+def test_a_chart_with_a_number_has_no_such_sentence():
+    assert "nothing to show" not in render_to_string("components/_chart.html", {"chart": COST})

@@ -15,7 +15,7 @@ import yaml
 
 from console.checks import MAKE_A_KEY
 from console.schema.tables import TABLES
-from demo.dynamodb_local import VERSION as DYNAMODB_LOCAL
+from demo.dynoxide import VERSION as DYNOXIDE
 from tests.documentation import ROOT, settings
 from tests.elasticmq import VERSION as ELASTICMQ
 from tests.store.console.test_deployment import web_command
@@ -100,7 +100,7 @@ def test_a_build_gets_what_is_copied_and_nothing_else():
 
 
 PRIVATE = (
-    *(".env", ".env.production", "console/.env", "demo/deep/.env.local", ".git/config", ".cache/dynamodb-local/x.jar"),
+    *(".env", ".env.production", "console/.env", "demo/deep/.env.local", ".git/config", ".cache/dynoxide/bin/dynoxide"),
     *(".venv/bin/python", "console/__pycache__/apps.cpython-311.pyc", "demo/x.pyc", "tests/people.py", "compose.yaml"),
 )
 
@@ -115,7 +115,7 @@ def test_no_image_is_the_latest_one():
     assert set(images) == {"proxy", "dynamodb", "elasticmq"}
     assert all(re.search(r":\d+\.\d+\.\d+", image) for image in images.values())
     # The same as the tests use.
-    assert images["dynamodb"].endswith(f":{DYNAMODB_LOCAL}")
+    assert images["dynamodb"].endswith(f":{DYNOXIDE}")
     assert images["elasticmq"].endswith(f":{ELASTICMQ}")
 
 

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
@@ -28,7 +29,7 @@ def test_every_setting_has_its_words_and_every_word_its_setting():
 def test_a_shell_reads_the_example_as_it_stands():
     read = subprocess.run(["sh", "-ec", "set -a; . ./.env.example; env"], cwd=ROOT, capture_output=True, text=True)
     assert (read.returncode, read.stderr) == (0, "")
-    assert "SECRET_NAMES=*/*/*/*" in read.stdout.splitlines()
+    assert "SECRET_NAMES=" in read.stdout.splitlines()
 
 
 def test_readme_names_every_command_and_no_other():
@@ -37,8 +38,32 @@ def test_readme_names_every_command_and_no_other():
     assert named == ours
 
 
+def test_every_promise_names_tests_that_exist():
+    page = ROOT / "docs" / "testing.md"
+    section = page.read_text().partition("## Promises and their tests")[2].partition("\n## ")[0]
+    named = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", section)
+    assert len(named) > 30
+    assert [name for name, path in named if f"def {name}(" not in (page.parent / path).read_text()] == []
+    promises = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert [each for each in promises if "](../tests/" not in each] == []
+
+
 def test_readme_is_short():
     assert len(README.splitlines()) <= 200
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("page", every_page(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_heading_that_is_there(page):
+    linked = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text())
+    assert [
+        f"{path}#{name}" for path, name in linked if name not in anchors(page.parent / path if path else page)
+    ] == []
 
 
 @pytest.mark.parametrize("page", every_page(), ids=lambda page: str(page.relative_to(ROOT)))

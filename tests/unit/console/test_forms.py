@@ -7,7 +7,7 @@ from django.test import RequestFactory
 
 from console.errors import NotFound
 from console.forms import KeyField, LookupForm, lookup_forms, lookups_by_name
-from console.lookup_page import answer_lookup
+from console.lookups.lookup_page import answer_lookup
 from console.permissions import Role, Scope, Staff
 
 

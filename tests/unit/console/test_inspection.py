@@ -1,11 +1,11 @@
-"""Reports from descriptions as DynamoDB gives them, for what neither moto nor DynamoDB Local can be made to show."""
+"""Reports from descriptions as DynamoDB gives them, for what neither moto nor dynoxide can be made to show."""
 
 from dataclasses import replace
 
 import pytest
 
-from console.schema import check as inspection
-from console.schema.definition import create_table_request
+from console.provisioning import check as inspection
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 
 # Without TTL there is nothing to be asked of DynamoDB beside the description.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.schema.definition import create_table_request, index_definition
+from console.provisioning.definition import create_table_request, index_definition
 from console.schema.environments import DEVELOPMENT, ENVIRONMENTS, is_local_endpoint, is_protected
 from console.schema.tables import TABLES
 from console.store.calls import key_of, table_name
@@ -14,6 +14,7 @@ from tests.refusals import refused
 KEYS = {
     "CONVERSATIONS": (("primary_channel", "S"), ("conversation_id", "S"), "ttl"),
     "CONVERSATIONS_STAGE": (("conversation_id", "S"), ("message_sid", "S"), "expires_at"),
+    "CONVERSATIONS_TRIGGER_LOCK": (("conversation_id", "S"), None, "expires_at"),
     "IDEMPOTENCY": (("event_id", "S"), None, "expires_at"),
     "CONVERSATION_STATE": (("conversation_id", "S"), None, "expires_at"),
     "AUDIT": (("conversation_id", "S"), ("ts_action_id", "S"), "expires_at"),
@@ -91,6 +92,17 @@ def test_a_table_declares_exactly_the_attributes_that_are_keys(key):
     used = {each["AttributeName"] for schema in schemas for each in schema}
     assert sorted(each["AttributeName"] for each in request["AttributeDefinitions"]) == sorted(used)
     assert request["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_the_index_of_a_project_has_two_partition_attributes_and_adds_none_to_an_item():
+    [index] = [each for each in TABLES["CONVERSATIONS"].gsis if each.more_hashes]
+    assert index_definition(index)["KeySchema"] == [
+        {"AttributeName": "company_id", "KeyType": "HASH"},
+        {"AttributeName": "project_id", "KeyType": "HASH"},
+        {"AttributeName": "updated_at", "KeyType": "RANGE"},
+    ]
+    beside = TABLES["CONVERSATIONS"].indexes["company-id-updated-at-index"]
+    assert {*index.include, "project_id"} == set(beside.include)
 
 
 def test_projected_attributes_stay_within_what_dynamodb_allows():

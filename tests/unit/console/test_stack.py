@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -14,8 +15,8 @@ from cfnlint.api import lint
 from django.core.management import call_command
 from django.test import override_settings
 
-from console.schema.definition import create_table_request
-from console.schema.policies import POLICIES, document
+from console.provisioning.definition import create_table_request
+from console.provisioning.policies import POLICIES, document
 from console.schema.tables import TABLES
 from console.stack.access import policy_names
 from console.stack.functions import FUNCTIONS
@@ -23,7 +24,7 @@ from console.stack.parameters import CHANNELS, OTHER_TABLES, OWN_TABLES, PARAMET
 from console.stack.storage import VISIBILITY_SECONDS
 from console.stack.template import stack_template, stack_text
 from console.store.calls import table_name
-from conversations.work import SCHEDULED
+from conversations.work.parts import SCHEDULED
 from tests.documentation import ROOT, TEMPLATE, settings
 from tests.support.console.stack import ACCOUNT, REGION, ResolvedStack
 
@@ -34,6 +35,7 @@ STREAMS = {
     f"{name}StreamArn": f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}/stream/2026-11-25T00:00:00.000"
     for name, table in (("Conversations", "conversations-prod"), ("ConversationsStage", STAGE))
 }
+DIGEST = f"sha256:{'0a' * 32}"
 # Everything that can be there, but how the work runs.
 FULL = {
     **STREAMS,
@@ -45,11 +47,14 @@ FULL = {
     "ConversationsStageTable": STAGE,
     "TenantsTable": "their-tenants",
     "SendingService": "own",
+    "WhatsappSecretNames": "whatsapp/{company}/*",
+    "EmailSecretNames": "mail-*",
     "NotificationsFromEmail": "desk@example.com",
     "AlarmTopicArn": f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms",
     "CodeBucket": "a-bucket",
     "CodeKey": "console.zip",
-    "Image": f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/console:1",
+    "Image": f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/console@{DIGEST}",
+    "ProxyImage": f"public.ecr.aws/nginx/nginx@{DIGEST}",
     "CertificateArn": f"arn:aws:acm:{REGION}:{ACCOUNT}:certificate/12345678-1234-1234-1234-123456789012",
     "HostedZoneId": "Z0123456789ABCDEFGHIJ",
     "VpcId": "vpc-0123456789abcdef0",
@@ -57,7 +62,11 @@ FULL = {
     "TaskSubnets": "subnet-0123456789abcdef2,subnet-0123456789abcdef3",
 }
 BARE = {"Replies": "off"}
-SOME = {"Replies": "off", "NotificationsFromEmail": "desk@example.com", "SmsQueueUrl": f"{SQS}/{OTHER_ACCOUNT}/sms"}
+SOME = {
+    "SmsSecretNames": "sms/*",
+    "NotificationsFromEmail": "desk@example.com",
+    "SmsQueueUrl": f"{SQS}/{OTHER_ACCOUNT}/sms",
+}
 LAMBDAS, PROCESS = {"RunWorkAs": "Lambdas"}, {"RunWorkAs": "Process"}
 
 
@@ -79,7 +88,7 @@ def in_that_environment(given: dict[str, str], environment: str = "prod"):
         OUTBOX_QUEUE_URL=f"{ours}/console-outbox-{environment}.fifo" if sends else "",
         SENDING_SERVICE_QUEUE_URL=f"{ours}/console-sending-service-{environment}.fifo" if own else "",
         RECEIPTS_QUEUE_URL=f"{ours}/console-receipts-{environment}" if own else "",
-        SECRET_NAMES=["*/*/*/*"],
+        SECRET_NAMES=[given[f"{name}SecretNames"] for name in CHANNELS if f"{name}SecretNames" in given],
         NOTIFICATIONS_TOPIC_PREFIX="console-",
         NOTIFICATIONS_FROM_EMAIL=given.get("NotificationsFromEmail", ""),
     )
@@ -214,6 +223,77 @@ def test_the_work_runs_as_a_process_or_as_lambdas_and_never_as_both():
     assert stack(**BARE).of_type("AWS::ECS::Service") == {}
 
 
+def test_containers_are_reached_by_the_load_balancer_alone_and_reach_port_443_alone():
+    found = stack(**FULL, **PROCESS, AllowedCidr="198.51.100.0/24")
+    groups = found.of_type("AWS::EC2::SecurityGroup")
+    browsers = groups["LoadBalancerSecurityGroup"]["SecurityGroupIngress"]
+    assert [(each["FromPort"], each["CidrIp"]) for each in browsers] == [
+        (80, "198.51.100.0/24"),
+        (443, "198.51.100.0/24"),
+    ]
+    [to_web] = groups["LoadBalancerSecurityGroup"]["SecurityGroupEgress"]
+    [into_web] = found.of_type("AWS::EC2::SecurityGroupIngress").values()
+    [target] = found.of_type("AWS::ElasticLoadBalancingV2::TargetGroup").values()
+    assert to_web["ToPort"] == into_web["ToPort"] == target["Port"]
+    assert to_web["DestinationSecurityGroupId"] == into_web["GroupId"] == "WebSecurityGroup"
+    assert into_web["SourceSecurityGroupId"] == "LoadBalancerSecurityGroup"
+    tasks = {"WebSecurityGroup": "WebService", "WorkSecurityGroup": "WorkService"}
+    for name, service in tasks.items():
+        network = found.resources[service]["Properties"]["NetworkConfiguration"]["AwsvpcConfiguration"]
+        assert network["SecurityGroups"] == [name]
+        assert "SecurityGroupIngress" not in groups[name]
+        [out] = groups[name]["SecurityGroupEgress"]
+        assert (out["IpProtocol"], out["FromPort"], out["ToPort"]) == ("tcp", 443, 443)
+    wider = stack(**FULL, **PROCESS, AllowedEgressCidr="10.0.0.0/16").of_type("AWS::EC2::SecurityGroup")
+    assert [each["CidrIp"] for each in wider["WorkSecurityGroup"]["SecurityGroupEgress"]] == [
+        "0.0.0.0/0",
+        "10.0.0.0/16",
+    ]
+
+
+def test_a_web_server_begins_when_it_is_ready_and_stays_while_it_is_alive(tmp_path):
+    found = stack(**FULL)
+    [targets] = found.of_type("AWS::ElasticLoadBalancingV2::TargetGroup").values()
+    assert targets["HealthCheckPath"] == "/healthz"
+    [command] = found.resources["WebTask"]["Properties"]["ContainerDefinitions"][1]["Command"]
+    log = tmp_path / "log"
+    # The console is not ready when it is asked first.
+    scripts = {"curl": f"[ $(grep -c readyz {log}) -gt 1 ]", "nginx": "true", "sleep": "true"}
+    for name, then in scripts.items():
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{log}\n{then}\n')
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CONFIGURATION": "daemon off;"}
+    here = command.replace("/tmp/", f"{tmp_path}/")
+    subprocess.run(["sh", "-c", here], env=environment, check=True, timeout=20)
+    asked = "curl --fail --silent --show-error --max-time 10 http://127.0.0.1:8000/readyz"
+    assert log.read_text().splitlines() == [asked, "sleep 2", asked, f"nginx -c {tmp_path}/nginx.conf"]
+    assert (tmp_path / "nginx.conf").read_text() == "daemon off;"
+
+
+def test_the_load_balancer_alone_writes_its_access_log_and_it_expires():
+    found = stack(**FULL, **PROCESS)
+    [balancer] = found.of_type("AWS::ElasticLoadBalancingV2::LoadBalancer").values()
+    attributes = {each["Key"]: each["Value"] for each in balancer["LoadBalancerAttributes"]}
+    assert (attributes["access_logs.s3.enabled"], attributes["access_logs.s3.bucket"]) == ("true", "AccessLog")
+    assert found.resources["LoadBalancer"]["DependsOn"] == "AccessLogPolicy"
+    [bucket] = found.of_type("AWS::S3::Bucket").values()
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert [each["ExpirationInDays"] for each in bucket["LifecycleConfiguration"]["Rules"]] == ["30"]
+    [policy] = found.of_type("AWS::S3::BucketPolicy").values()
+    allowed = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]
+    assert [(each["Action"], each["Principal"]) for each in allowed] == [
+        ("s3:PutObject", {"Service": "logdelivery.elasticloadbalancing.amazonaws.com"})
+    ]
+
+
+@pytest.mark.parametrize("name", ["Image", "ProxyImage"])
+def test_images_are_named_by_digest(name):
+    pattern = PARAMETERS[name]["AllowedPattern"]
+    assert [bool(re.search(pattern, each)) for each in ("", FULL[name])] == [True, True]
+    wrong = ("console:1", "console:latest", "console@sha256:0a", f"{FULL[name]}0", f"a b@{DIGEST}")
+    assert [each for each in wrong if re.search(pattern, each)] == []
+
+
 def test_every_lambda_has_a_handler_that_there_is_and_work_that_it_knows():
     for each in FUNCTIONS:
         module, _, name = each.handler.rpartition(".")
@@ -264,17 +344,22 @@ def test_the_console_starts_with_these_settings(given):
 
 
 def test_parameters_that_cannot_work_are_refused():
-    assert stack().broken_rules() == []
+    assert stack(**BARE).broken_rules() == []
+    assert len(stack().broken_rules()) == 1
+    assert stack(SmsSecretNames="sms/*").broken_rules() == []
     assert stack(**FULL, **LAMBDAS).broken_rules() == []
-    assert stack(RunWorkAs="Lambdas").broken_rules() == [
+    assert stack(**BARE, RunWorkAs="Lambdas").broken_rules() == [
         "Lambdas need CodeBucket.",
         "Lambdas need CodeKey.",
         "The indexer as a Lambda needs ConversationsStreamArn.",
     ]
     lacking = {name: value for name, value in FULL.items() if name != "CodeKey"}
     assert stack(**lacking, **LAMBDAS).broken_rules() == ["Lambdas need CodeKey."]
-    assert stack(Image="console:1").broken_rules() == ["Containers need VpcId.", "Containers need TaskSubnets."]
-    assert len(stack(HandOffRouting="held").broken_rules()) == 1
+    assert stack(**BARE, Image=f"console@{DIGEST}").broken_rules() == [
+        "Containers need VpcId.",
+        "Containers need TaskSubnets.",
+    ]
+    assert len(stack(**BARE, HandOffRouting="held").broken_rules()) == 1
 
 
 def test_every_choice_gives_a_stack_in_which_all_that_is_named_is_there():

@@ -6,7 +6,7 @@ import pytest
 from django.template import Context, Template
 
 from console import clock
-from console.templatetags.components import brief, to_the_second
+from console.templatetags.components import brief, stamp
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
@@ -24,11 +24,11 @@ def test_brief_leaves_out_what_the_reader_knows(monkeypatch, at, words):
     shown = brief(at)
     assert f">{words}<" in shown
     assert f'title="{at:%Y-%m-%d %H:%M:%S} UTC"' in shown
-    assert f">{words}:00<" in to_the_second(at)
+    assert f">{at.day} {at:%b %Y, %H:%M}:00 UTC<" in stamp(at)
 
 
 def test_brief_of_an_unknown_moment():
-    assert brief(None) == "unknown"
+    assert brief(None) == stamp(None) == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from console import clock
 from console.redaction.credentials import is_credential_key, mask_credentials
 from console.schema.tables import TABLES
-from conversations.facts import facts_of, redact_and_mask
-from conversations.messages import StoredMessages
+from conversations.messages.facts import facts_of, redact_and_mask
+from conversations.messages.message import StoredMessages
 from conversations.models import Conversation
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation

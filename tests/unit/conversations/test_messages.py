@@ -11,9 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console.permissions import Role, Scope, Staff
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
+from conversations.messages.transcript import HandOffHistory, transcript
 from conversations.records import Message, Speaker
-from conversations.transcript import HandOffHistory, transcript
 from tests.dynamodb import to_dynamodb
 
 AGENT = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversations.models import Conversation
-from conversations.replying import (
+from conversations.outbox.replying import (
     CUSTOMER_OBSTACLES,
     MAX_CHARACTERS,
     WINDOW,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.store.streams import BEGINNING, END, Candidate, Chunk, Stream, merge
-from conversations.timeline.sources import NEWEST, OLDEST, Dated, stream_of_list, with_neighbours
+from conversations.conversation.timeline.sources import NEWEST, OLDEST, Dated, stream_of_list, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 NAMES = ("one", "two", "three")

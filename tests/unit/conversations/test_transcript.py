@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.audit.records import HandOffEntry
-from conversations.messages import StoredMessages
+from conversations.messages.message import StoredMessages
+from conversations.messages.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, HandOffHistory, story_of, transcript
 from conversations.records import HandOff, HandOffState, Marker, Message
-from conversations.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, HandOffHistory, story_of, transcript
 from tests.unit.conversations.test_messages import AGENT
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -153,11 +153,11 @@ def test_hand_offs_stand_between_the_messages_in_order_of_time():
     shown = transcript(messages(minutes(0), minutes(40), minutes(100)), story, AGENT)
     assert outline(shown)[1:] == [
         "m1", "event: A human was requested", "event: tom.becker took over", "m2",
-        "event: tom.becker released it: waiting for a human again", "event: You took over",
-        "event: You handed back to the AI", "m3",
+        "event: tom.becker returned it to the queue", "event: You took over",
+        "event: You returned it to the AI", "m3",
     ]  # fmt: skip
     details = [item.detail for item in shown.items if isinstance(item, Marker) and item.kind == "event"]
-    assert details == ["User requested agent", "after 20 min", "", "after 50 min", ""]
+    assert details == ["User requested agent", "(customer had waited 20 min)", "", "(customer had waited 50 min)", ""]
 
 
 def test_each_event_is_in_exactly_one_window():

@@ -88,7 +88,7 @@ def test_every_file_is_described_and_none_is_left_over():
     from demo.conversations import FILES
 
     assert {path.stem for path in FOLDER.glob("*.txt")} == {
-        *FILES, "chats", "threads", "tenant-conversations", "queue", "later",
+        *FILES, "chats", "threads", "tenant-conversations", "queue", "later", "larkfield", "trades",
     }  # fmt: skip
     for path in FOLDER.glob("*.txt"):
         assert path.read_text(encoding="utf-8").startswith("# "), path

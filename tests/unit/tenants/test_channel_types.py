@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from console.errors import Invalid
 from tenants.keys import TYPES, Channel, ItemKind, checked_channel, kind_of, label_of, partition_of
+from tenants.row_forms import IdentityRow
 
 
 @pytest.mark.parametrize(
@@ -13,6 +14,10 @@ from tenants.keys import TYPES, Channel, ItemKind, checked_channel, kind_of, lab
     [
         ("whatsapp", "+44 20 7946 0018", "+442079460018"),
         ("whatsapp", "0044 (20) 7946-0018", "+442079460018"),
+        ("whatsapp", "whatsapp:+44 7700 900821", "+447700900821"),
+        ("whatsapp", " WhatsApp: +447700900821", "+447700900821"),
+        ("sms", "tel:+44 7700 900821", "+447700900821"),
+        ("email", "mailto:help@example.com", "help@example.com"),
         ("SMS", "+1.212.555.0100", "+12125550100"),
         ("email", " Help@Example.COM ", "help@example.com"),
         ("teams", "2F6F0C2E-8A1B-4C59-9A52-0D2A4C1F7B11", "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11"),
@@ -65,6 +70,25 @@ def test_an_id_is_stored_as_webhooks_carry_it(kind, typed, stored):
 def test_what_is_wrong_is_said_of_that_type(kind, typed, problem):
     with pytest.raises(Invalid, match=problem):
         checked_channel(kind, typed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "stored"),
+    [
+        ("whatsapp", "whatsapp:+44 7700 900821", "+447700900821"),
+        ("WhatsApp", "+44 7700 900821", "+447700900821"),
+        ("sms", "tel:0044 7700 900821", "+447700900821"),
+        # As some senders are named: nobody can add the plus that may be missing.
+        ("whatsapp", "whatsapp:447700900821", "447700900821"),
+        ("teams", "29:1XJKJMvc5GBtc2JwZq0oj8tHZmzrQgFmB39ATiQWA", "29:1XJKJMvc5GBtc2JwZq0oj8tHZmzrQgFmB39ATiQWA"),
+        ("dashboard", "tel:x", "tel:x"),
+    ],
+)
+def test_an_identity_is_stored_as_a_channels_id_is(kind, typed, stored):
+    data = {"type": kind, "id": typed}
+    row = IdentityRow(data)
+    assert row.is_valid()
+    assert row.cleaned_data["id"] == stored
 
 
 @given(st.sampled_from([*TYPES, "web"]), st.text(max_size=60))

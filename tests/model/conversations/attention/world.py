@@ -13,17 +13,17 @@ from typing import Any
 from console import caching, clock
 from console.permissions import Staff
 from conversations.attention import levels
-from conversations.attention.looking import Timers
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform, settle
 from conversations.handoff.actions import GIVES, intent_for
 from conversations.handoff.service import derive_action_id
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
-from conversations.receiving.appending import append
-from conversations.receiving.rows import MessageRow
+from conversations.outbox.appending import append
+from conversations.outbox.rows import MessageRow
+from conversations.timers.looking import Timers
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import SeenCall, Store, to_dynamodb
 from tests.model.conversations.attention.history import DAY, History, Hours, Targets
@@ -406,7 +406,7 @@ class World:
         if self.random.random() < 0.3:
             noted["looked_until"] = clock.to_iso(self.now - minutes(self.random.randint(1, 90)))
         self.store.update("CONSOLE", {"pk": self.timers.name, "sk": "LEASE"}, **noted)
-        self.timers = Timers(now=lambda: self.now)
+        self.timers = Timers(now=lambda: self.now, owner=self.timers.lease.owner)
 
     def _until_done(self, work: Callable[[], object], other: History, again: Callable[[], None] = lambda: None) -> None:
         while True:

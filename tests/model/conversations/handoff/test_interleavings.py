@@ -17,13 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from console import clock
 from console.errors import ConsoleError, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role
-from conversations.attention.lateness import release_if_silent
 from conversations.attention.levels import ServiceLevels
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, LostRace, allowed_actions, perform, settle
 from conversations.handoff.actions import GIVES
 from conversations.handoff.service import derive_action_id
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
+from conversations.timers.lateness import release_if_silent
 from tests import faults
 from tests.dynamodb import from_dynamodb, to_dynamodb
 from tests.support.conversations.handoff.kit import (

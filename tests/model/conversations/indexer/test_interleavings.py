@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.errors import ConsoleError
+from conversations.converting import hand_off_of
 from conversations.handoff import perform
 from conversations.handoff.actions import GIVES, HandOffAction, allowed_actions
 from conversations.handoff.reconciliation import settle
 from conversations.indexer.handling import handle
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from tests import faults
 from tests.support.conversations.handoff.kit import ANA, CONVERSATION, KEY, form, put, stored, trail
 from tests.support.conversations.indexer.kit import (
@@ -96,7 +96,7 @@ def test_one_entry_for_each_request_whatever_sees_it_first(store, steps):
     # Each entry lies between its request and the next one.
     for asked, entry, following in zip(scenario.asked, found, [*scenario.asked, "9"][1:], strict=False):
         assert asked <= entry < following
-    assert indexed(store) == oracle()
+    assert indexed(store) == oracle(store)
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_sweeps_in_the_middle_of_handling(store, steps, data):
         scenario.step("all")
     scenario.settle()
     assert len(times(store)) == len(scenario.asked)
-    assert indexed(store) == oracle()
+    assert indexed(store) == oracle(store)
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_records_of_many_items_in_any_order_across_items(store, seed):
     stream.handle_all()
     sweep()
     assert {each: len(times(store, each)) for each in asked} == asked
-    assert indexed(store) == oracle()
+    assert indexed(store) == oracle(store)
 
 
 def _id(change) -> str:
@@ -161,7 +161,7 @@ def test_people_act_in_between(store, seed):
         if rng.random() < 0.5 and (allowed := own_actions(item)):
             perform(form(rng.choice(allowed)), ANA)
     scenario.settle()
-    assert indexed(store) == oracle()
+    assert indexed(store) == oracle(store)
     console = [entry for entry in trail(store) if entry["actor"] == "ana"]
     assert all(entry["result"] == "success" for entry in console)
 
@@ -203,7 +203,7 @@ def test_people_and_fences_in_the_middle_of_handling(store, seed):
                     scenario.step(rng.choice(["sweep", "stream", "all"]))
     scenario.settle()
     assert len(times(store)) == len(scenario.asked)
-    assert indexed(store) == oracle()
+    assert indexed(store) == oracle(store)
 
 
 SITUATIONS = {
@@ -242,7 +242,7 @@ def test_killed_before_and_after_every_call_then_started_again(store, situation,
                 ended = True
             scenario.settle()
             assert len(times(store)) == len(scenario.asked), (nth, when)
-            assert indexed(store) == oracle()
+            assert indexed(store) == oracle(store)
             if ended:
                 break
         else:

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange
 from conversations.insight import writing
 from conversations.insight.facts import FactKind, changed_days, forget_marks
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.rolling import Rolled, roll_changed
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import Store
 from tests.model.conversations.insight.history import Figures, History, Measure, Row

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from console import clock
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform
 from conversations.handoff.actions import intent_for
-from conversations.indexer.streams.records import StreamChange
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
+from conversations.workers.streams.records import StreamChange
 from tests.dynamodb import Store, to_dynamodb
 from tests.model.conversations.insight import writers
 from tests.model.conversations.insight.history import WEEK, HandOff, History, Said
@@ -109,7 +109,7 @@ class World:
     def _spelled(self) -> Any:
         """Now, as one writer or another has it; a number only where no index refuses it."""
         found = spelled(self.now, self.random)
-        return found if isinstance(found, str) or not self.store.local else clock.to_iso(self.now)
+        return found if isinstance(found, str) or self.store.embedded else clock.to_iso(self.now)
 
     # --- What happens -------------------------------------------------------------------------------------------------
 

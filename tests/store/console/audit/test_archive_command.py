@@ -5,6 +5,7 @@ import io
 import json
 import os
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from django.core.management import CommandError, call_command
 from moto import mock_aws
 
 from console import clock
+from console.audit.archive import exporting
 from console.audit.archive import walk as walking
-from console.audit.archive.exporting import Days
+from console.audit.archive.exporting import Days, write
+from console.audit.archive.keys import signing_key
+from console.audit.archive.manifest import read_manifest
 from console.audit.archive.places import Bucket, Directory, PlaceError, place_of
-from console.audit.archive.walk import walk
+from console.audit.archive.walk import size_of_table, walk
 from console.clock import to_epoch, to_iso
-from console.errors import Invalid
+from console.errors import Invalid, Throttled
 from console.store.calls import budget
 from console.trail.actions import Action
 from tests import faults
@@ -134,6 +138,11 @@ def test_only_days_that_have_ended_are_archived(first, last):
         Days.checked(datetime.fromisoformat(first).date(), datetime.fromisoformat(last).date())
 
 
+def test_one_day_that_has_ended_is_archived():
+    day = datetime(2026, 11, 19, tzinfo=UTC).date()
+    assert Days.checked(day, day) == Days.checked(day, None) == Days(day, day)
+
+
 @pytest.mark.parametrize("scheme", ["ftp", "file", "S3", "https", "gs"])
 def test_what_names_another_kind_of_place_is_no_directory(store, tmp_path, monkeypatch, scheme):
     monkeypatch.chdir(tmp_path)
@@ -188,6 +197,15 @@ def test_an_archive_whose_head_never_reached_the_trail_is_refused(store, tmp_pat
     assert "the export of this archive did not finish" in refused("verify", str(tmp_path))
 
 
+def test_an_archive_whose_export_failed_according_to_the_trail_is_refused(store, tmp_path):
+    put(store)
+    export(tmp_path)
+    (noted,) = archived(store)
+    key = {"conversation_id": "SYSTEM", "ts_action_id": noted["ts_action_id"]}
+    store.update("AUDIT", key, result="failed: StoreUnavailable")
+    assert "the export of this archive did not finish" in refused("verify", str(tmp_path))
+
+
 def test_an_archive_made_anew_with_the_key_is_found_by_the_trail(store, tmp_path):
     put(store)
     first = head_of(export(tmp_path / "a"))
@@ -200,12 +218,34 @@ def test_an_archive_made_anew_with_the_key_is_found_by_the_trail(store, tmp_path
     assert "not the one given" in refused("verify", str(tmp_path / "b"), "--head", first)
 
 
+def test_an_archive_made_anew_with_the_key_is_found_by_the_trail_whatever_environment_it_names(store, tmp_path):
+    put(store)
+    export(tmp_path / "a")
+    made = read_manifest((tmp_path / "a" / "manifest.json").read_bytes())
+    place = Directory(tmp_path / "b")
+    place.prepare()
+    write(place, replace(made.header, environment="elsewhere"), signing_key(), [], 1000)
+    said = refused("verify", str(tmp_path / "b")).splitlines()
+    assert "The trail holds another head: this is not the archive that was made then." in said
+
+
+@pytest.mark.parametrize("payload", ["{}", '{"head": 7}', "?"])
+def test_an_archive_whose_entry_in_the_trail_has_no_head_is_refused(store, tmp_path, payload):
+    put(store)
+    export(tmp_path)
+    (noted,) = archived(store)
+    key = {"conversation_id": "SYSTEM", "ts_action_id": noted["ts_action_id"]}
+    store.update("AUDIT", key, action_payload_redacted=payload)
+    said = refused("verify", str(tmp_path)).splitlines()
+    assert "According to the trail, the export of this archive did not finish." in said
+
+
 def test_an_archive_that_the_trail_does_not_know_is_refused_until_the_entry_has_expired(store, tmp_path, monkeypatch):
     put(store)
     export(tmp_path)
     (noted,) = archived(store)
     store.delete("AUDIT", conversation_id="SYSTEM", ts_action_id=noted["ts_action_id"])
-    assert "The trail has no entry for this archive" in refused("verify", str(tmp_path))
+    assert "The trail has no entry for this archive." in refused("verify", str(tmp_path)).splitlines()
     monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(days=61))
     assert "keeps entries for 60 days only" in manage("verify", str(tmp_path))
 
@@ -238,6 +278,26 @@ def test_a_link_to_elsewhere_is_no_file_of_an_archive(store, tmp_path):
     assert "The archive's directory" in refused("verify", str(tmp_path / "a"))
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_read(tmp_path, make):
+    make(tmp_path / "a")
+    with pytest.raises(PlaceError, match=r"not a regular file|directory"), Directory(tmp_path).reading("a"):
+        pass
+
+
+def test_an_export_tells_how_far_it_is(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(walking, "PAGE_ITEMS", 2)
+    put(store, 5)
+    told = []
+    days = Days(datetime(2026, 11, 1, tzinfo=UTC).date(), datetime(2026, 11, 19, tzinfo=UTC).date())
+    exporting.export(Directory(tmp_path), days, 1, 1000, lambda read, lines: told.append((read, lines)))
+    # The export's own entry is read, and not one of these days.
+    assert [lines for _, lines in told][-1] == 5
+    assert sum(read for read, _ in told) == 6
+    # Elsewhere the table says so some hours later.
+    assert not store.embedded or size_of_table() == 6
+
+
 @pytest.mark.parametrize("segments", ["1", "3"])
 def test_all_pages_of_all_segments_are_read_once(store, tmp_path, monkeypatch, segments):
     monkeypatch.setattr(walking, "PAGE_ITEMS", 2)
@@ -256,6 +316,15 @@ def test_a_throttled_page_is_asked_for_again(store, monkeypatch):
         reads = list(walk(NOW - timedelta(days=9), NOW, 1, 1000))
     assert [(items, len(entries)) for items, entries in reads] == [(5, 5)]
     assert [each for each in pauses if each] == [1, 2]
+
+
+def test_a_page_that_stays_throttled_ends_the_walk(store, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(walking.time, "sleep", pauses.append)
+    throttled = faults.refuse("Scan", code="ProvisionedThroughputExceededException", times=faults.ALWAYS)
+    with throttled, pytest.raises(Throttled):
+        list(walk(NOW - timedelta(days=9), NOW, 1, 1000))
+    assert [each for each in pauses if each] == [1, 2, 4, 8, 16]
 
 
 def test_the_pace_is_kept_to(store, monkeypatch):
@@ -339,3 +408,18 @@ def test_errors_of_s3_are_told_in_one_line(store, s3):
             place_of(target)
     with pytest.raises(PlaceError):
         place_of("/tmp", "alias/key")
+
+
+def test_an_s3_that_does_not_answer_is_told_in_one_line(s3, settings):
+    asked = []
+
+    def lose(request, **_: object) -> None:
+        asked.append(request.url)
+        raise faults.Lost
+
+    settings.AWS_REGION = "eu-central-1"
+    bucket = Bucket("trails", "a")
+    bucket._client.meta.events.register_first("before-send.s3.*", lose)
+    with pytest.raises(PlaceError, match=r"^S3 did not answer: Lost\.$"):
+        bucket.names()
+    assert ["eu-central-1" in each for each in asked] == [True]

@@ -1,5 +1,6 @@
 """The chart of a review: days in the person's zone, zeros within the range and none beyond, and its page."""
 
+import html
 import json
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -18,7 +19,7 @@ from console.clock import to_iso
 from console.trail.models import AuditEntry
 from tests.dynamodb import to_dynamodb
 from tests.items import entry as item
-from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in, signed_in_before
 
 pytestmark = pytest.mark.pages
 
@@ -113,7 +114,7 @@ def put(store, count: int, action: str = "route", company: str = COMPANY, apart:
 def test_page_has_the_numbers_as_a_table_and_what_draws_them(store):
     put(store, 3)
     put(store, 2, "hand_off.take")
-    text = signed_in(admin()).get("/audit/picture/").content.decode()
+    text = signed_in_before(store, admin()).get("/audit/picture/").content.decode()
     rows = re.findall(r'<td class="numeric"[^>]*>(\d+)</td>' * 3, text)
     assert rows == [("1", "1", "2"), ("1", "1", "2"), ("0", "1", "1"), ("2", "3", "5")]
     assert "5 entries read" in text
@@ -139,7 +140,8 @@ def test_fragment_is_the_picture_alone(store):
 def test_filters_and_scope_hold(store):
     put(store, 3)
     put(store, 2, company=OTHER_COMPANY)
-    everything, limited = signed_in(auditor()), signed_in(auditor("lea.limited", scope=[COMPANY]))
+    everything = signed_in_before(store, auditor())
+    limited = signed_in_before(store, auditor("lea.limited", scope=[COMPANY]))
     assert "5 entries read" in everything.get("/audit/picture/").content.decode()
     assert "3 entries read" in limited.get("/audit/picture/").content.decode()
     assert "No actions to show" in everything.get("/audit/picture/?result=failed").content.decode()
@@ -177,7 +179,7 @@ def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
     monkeypatch.setattr("console.audit.review.plan.index_ready", lambda _, name: name == "company-index")
     text = signed_in(auditor()).get(f"/audit/picture/?company={COMPANY}").content.decode()
     assert "2 entries read" in text
-    assert "Action types: hand-off, looking at personal data." in text
+    assert "Action types: hand-off, looking at personal data, accounts, tenants." in html.unescape(text)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,8 @@ def test_the_console_s_record_names_its_entry(store):
     with store.calls() as seen:
         found = read_event(key, AUDITOR)
     assert (sentences(found), found.note) == (["Amira Haddad took it from the queue"], "")
-    assert [call.operation for call in seen] == ["GetItem", "GetItem", "BatchGetItem"]
+    # The last one: the names of the recipient.
+    assert [call.operation for call in seen] == ["GetItem", "GetItem", "BatchGetItem", "Query"]
     store.delete("AUDIT", conversation_id=CONVERSATION, ts_action_id=sort_key)
     assert read_event(key, AUDITOR).note == queries.ENTRY_GONE
 
@@ -241,7 +242,8 @@ def test_the_middleware_s_entry_is_found_in_the_trail_by_the_key(store, spelled)
     with calls.budget(8) as budget:
         found = read_event(KEY, AUDITOR)
     assert (sentences(found), found.note) == (["Routed to Returns"], "")
-    assert [each.operation for each in budget.calls] == ["GetItem", "Query", "Query"]
+    # The last one: the names of the recipient.
+    assert [each.operation for each in budget.calls] == ["GetItem", "Query", "Query", "Query"]
 
 
 def test_the_search_begins_when_the_event_came_in_however_long_the_trail_is(store, monkeypatch):
@@ -261,8 +263,8 @@ def test_a_search_that_ends_before_the_trail_says_how_far_it_looked(store, monke
     with calls.budget(8) as budget:
         found = read_event(KEY, AUDITOR)
     assert found.note == "None of the 15 trail entries searched has this key."
-    # Three rounds; the range of epochs ended with the first.
-    assert [each.operation for each in budget.calls] == ["GetItem"] + ["Query"] * 4
+    # Three rounds, of which the range of epochs ended with the first, and the names of the recipient.
+    assert [each.operation for each in budget.calls] == ["GetItem"] + ["Query"] * 5
     store.empty()
     store.put("IDEMPOTENCY", event())
     assert read_event(KEY, AUDITOR).note == queries.NO_ENTRY

@@ -56,7 +56,7 @@ def test_the_page_says_beforehand_what_will_be_exported(client, settings):
     for words in (
         "Up to 1,234 entries",
         "Action types: route",
-        "From 2026-01-05",
+        "From 2026-01-05 (UTC)",
         f"Company: {COMPANY}",
         "Redacted",
         READ_LAST,
@@ -71,7 +71,7 @@ def test_csv_has_a_row_for_each_entry_newest_first_and_nothing_personal(store, c
     text = body(answer)
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [row["action_id"] for row in rows] == ["00001", "00002", "00003", "00004", "00005"]
-    assert rows[0]["sentence"] == "Routed to returns"
+    assert rows[0]["what_happened"] == "Routed to returns"
     assert json.loads(rows[0]["payload"]) == {"team": "returns", "note": "ring ***-***-0123"}
     assert rows[0]["trail"] == f"{COMPANY}#pi-aaa-001#req1#***-***-0123"
     assert "7700900123" not in text
@@ -202,7 +202,7 @@ def test_reaching_the_limit_is_said_in_the_last_line(store, client, count):
     assert len(lines) == len(rows) == min(count, 10) + (count > 10)
     if count > 10:
         assert "stops at 10 entries" in lines[-1]["incomplete"]
-        assert "stops at 10 entries" in rows[-1]["sentence"]
+        assert "stops at 10 entries" in rows[-1]["what_happened"]
 
 
 @pytest.mark.usefixtures("_small")
@@ -289,4 +289,4 @@ def test_names_that_reorder_and_run_are_neither_in_a_cell(store, client):
     store.put("AUDIT", entry(1, action="hand_off.take", **names))
     text = body(post(client, actor="eve.evil"))
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
-    assert row["sentence"].startswith("'=cmd|' /C calc'!A0 \u05d0\\u202e took it")
+    assert row["what_happened"].startswith("'=cmd|' /C calc'!A0 \u05d0\\u202e took it")

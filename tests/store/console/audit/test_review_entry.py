@@ -92,7 +92,8 @@ def test_the_company_of_an_entry_that_names_none_is_its_conversation_s(store, re
 @pytest.mark.parametrize(
     ("action", "query"),
     [
-        (Action.TENANT_CHANGED, f"company={COMPANY}&group=tenants"),
+        (Action.TENANT_CHANGED, f"company={COMPANY}"),
+        (Action.LEVELS_CHANGED, f"company={COMPANY}&group=levels-and-notifications"),
         ("crm_sync", f"company={COMPANY}&action=crm_sync"),
     ],
 )

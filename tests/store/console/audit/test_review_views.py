@@ -20,7 +20,7 @@ from console.trail.actions import Action
 from conversations.companies import register
 from tests import faults, items
 from tests.items import conversation
-from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in, signed_in_before
 
 pytestmark = pytest.mark.pages
 
@@ -42,7 +42,7 @@ def ours(number: int, action: Action, actor: str = "amira.haddad", company: str 
 
 @pytest.fixture
 def reviewer(store):
-    return signed_in(auditor())
+    return signed_in_before(store, auditor())
 
 
 def text_of(client, url: str = AUDIT, **headers) -> str:
@@ -81,8 +81,24 @@ def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer
     ]
     shown = text_of(reviewer)
     assert "no such tag" in shown
-    assert "Action types: middleware, hand-off, looking at personal data." in shown
+    assert "Action types: middleware, hand-off, looking at personal data, accounts, tenants." in shown
     assert "Choose other types to see their entries" in shown
+
+
+def test_privileged_changes_are_shown_charted_and_exported_by_default(store, reviewer):
+    changes = (Action.STAFF_CREATED, Action.TENANT_SUSPENDED, Action.CHANNEL_MOVED, Action.USER_REMOVED)
+    for number, action in enumerate(changes):
+        store.put("AUDIT", entry(number + 1, action, "SYSTEM", actor="olaf.admin"))
+    shown = text_of(reviewer)
+    for action in changes:
+        assert f"<code>{action}</code>" in shown
+    # What is printed says when, also of what happened today.
+    today = clock.now().astimezone(clock.zone_of(auditor().time_zone))
+    assert f">{today.day} {today:%b %Y}, " in shown
+    assert f" {today:%Z}</time>" in shown
+    assert "4 entries read" in reviewer.get("/audit/picture/").content.decode()
+    file = reviewer.post("/audit/export/", {"format": "csv"}).getvalue().decode()
+    assert all(action in file for action in changes)
 
 
 def test_look_ups_of_orders_are_listed_and_types_that_nobody_offers_where_they_are_named(store, reviewer):
@@ -162,8 +178,9 @@ def test_to_tell_the_company_nothing_is_read_and_for_its_projects_names_one_item
     store.put_all("AUDIT", [entry(1), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}"), entry(3, trail="c3")])
     with store.calls() as seen:
         shown = text_of(reviewer, f"{AUDIT}?action=route&action=tenant.changed")
-    asked = [each for each in seen if "CONVERSATIONS" in each.tables]
-    assert [(each.index, each.request["Limit"]) for each in asked] == [("company-id-project-id-index", 1)]
+    asked = [each.index for each in seen if "CONVERSATIONS" in each.tables]
+    # Beside the project's name, those of the two recipients, which the rows mask.
+    assert sorted(asked) == ["company-id-project-id-index", *["conversation-id-index"] * 2]
     # What the trail's own key tells costs nothing: a tenant's, or a conversation's id of the platform's form.
     assert shown.count(f"<bdi>{COMPANY}</bdi></b>") == 2
     with store.calls() as seen:
@@ -317,14 +334,14 @@ def days_ago(number: int) -> str:
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("", ["opened", "released", "took", "tag", "Routed", "Escalated"]),
+        ("", ["opened", "returned", "took", "tag", "Routed", "Escalated"]),
         ("group=middleware", ["tag", "Routed", "Escalated"]),
         ("action=route&action=hand_off.take", ["took", "Routed"]),
-        ("actor=tom.becker", ["opened", "released"]),
-        ("actor=tom.becker&action=hand_off.release", ["released"]),
+        ("actor=tom.becker", ["opened", "returned"]),
+        ("actor=tom.becker&action=hand_off.release", ["returned"]),
         ("nobody=on", ["tag", "Routed", "Escalated"]),
         ("result=failed", ["tag"]),
-        (f"company={OTHER_COMPANY}", ["released"]),
+        (f"company={OTHER_COMPANY}", ["returned"]),
         ("until={two}", ["Escalated"]),
         ("since={two}&group=middleware", ["tag", "Routed"]),
         ("since={three}&until={three}", ["Escalated"]),
@@ -446,7 +463,7 @@ def limited(store):
 
 
 def test_only_what_is_in_scope_is_listed(lively, limited):
-    assert [line for line in plain(sentences(limited)) if "released" in line] == []
+    assert [line for line in plain(sentences(limited)) if "returned" in line] == []
     assert len(sentences(limited)) == 2
     assert plain(sentences(limited, f"{AUDIT}?actor=tom.becker")) == ["tom.becker opened the transcript"]
     assert "No company in your scope has that name or id" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")

@@ -48,7 +48,7 @@ def test_nothing_of_another_company_is_found_so(stored):
     client = signed_in(member())
     for typed in ("req-0000beef", f"{OTHER_COMPANY}#{stored['project_id']}#req-0000beef", "req-68b0"):
         page = client.get(searched(client, typed)["Location"])
-        assert "Nothing was found" in text_of(page), typed
+        assert "No matches" in text_of(page), typed
     assert "conversations of 1 company" in text_of(client.get(searched(client, "req-0000beef")["Location"]))
 
 

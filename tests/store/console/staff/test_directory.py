@@ -6,9 +6,9 @@ import pytest
 
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import COMPANY as IS_COMPANY
+from console.permissions import OPENID_CONNECT, Role, Scope
 from console.permissions import TENANT as IS_TENANT
-from console.permissions import Role, Scope
-from console.schema.definition import create_table_request
+from console.provisioning.definition import create_table_request
 from console.staff import directory, known_companies, second_factor, services
 from console.staff.directory import (
     AccountAction,
@@ -20,7 +20,6 @@ from console.staff.directory import (
     reason_against,
     within,
 )
-from console.staff.models import OPENID_CONNECT
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member
 from tests.store.console.staff.conftest import ADMIN

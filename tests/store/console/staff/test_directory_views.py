@@ -8,10 +8,9 @@ import pytest
 from django.urls import reverse
 
 from console.errors import Invalid, StoreUnavailable
-from console.permissions import Role
+from console.permissions import OPENID_CONNECT, Role
 from console.refs import seal
 from console.staff import accounts, known_companies, password_links, passwords, second_factor, services, sessions
-from console.staff.models import OPENID_CONNECT
 from console.store import presence
 from console.trail.recording import Actor, staff_trail
 from tests import faults, people
@@ -722,9 +721,9 @@ def test_partial_release_is_told_with_a_button_that_tries_again(store, ada, amir
     answer = ada.post(url("staff-disable"), seen(store))
     assert answer.status_code == 503
     assert answer.headers["Retry-After"]
-    assert "Some of what it holds could not be released" in text_of(answer)
+    assert "Some of what it holds could not be returned to the queue" in text_of(answer)
     assert "enabled" not in text_of(answer)
-    assert "Release the rest" in text_of(answer)
+    assert "Return the rest" in text_of(answer)
     assert stored(store)["disabled"] is True
     again = re.search(r'name="seen" value="([^"]*)"', answer.content.decode())[1]
     assert ada.post(url("staff-disable"), {"seen": again}).url == url("staff-account")

@@ -69,6 +69,10 @@ def renew(person: Staff) -> object:
     return own.renew_recovery_codes(person, PASSWORD, visit=HERE)
 
 
+def end_others(person: Staff) -> str:
+    return own.end_other_sessions(person, PASSWORD, visit=HERE)
+
+
 def remove(person: Staff) -> object:
     return own.remove_second_factor(person, PASSWORD, visit=HERE)
 
@@ -77,7 +81,7 @@ def remove(person: Staff) -> object:
 WITHOUT = [
     (change_password, Action.PASSWORD_CHANGED),
     (set_up, Action.SECOND_FACTOR_ADDED),
-    (own.end_other_sessions, Action.SESSIONS_ENDED),
+    (end_others, Action.SESSIONS_ENDED),
 ]
 WITH = [(renew, Action.RECOVERY_CODES_MADE), (remove, Action.SECOND_FACTOR_REMOVED)]
 ALL = [(False, *each) for each in WITHOUT] + [(True, *each) for each in WITH]
@@ -135,7 +139,7 @@ def test_renewed_session_lasts_no_longer_than_the_old_one(store, agent, later):
     person = Staff.of(agent, begin(agent))
     before = store.get("STAFF_SESSIONS", session_id=person.session_id)
     later(minutes=50)
-    token = own.end_other_sessions(person)
+    token = end_others(person)
     after = store.get("STAFF_SESSIONS", session_id=sessions.read_token(token).session_id)
     assert (after["created_at"], after["expires_at"]) == (before["created_at"], before["expires_at"])
     assert after["last_seen_at"] > before["last_seen_at"]
@@ -415,12 +419,14 @@ def test_time_zone_changes_with_its_entry_and_ends_no_session(store, person):
 
 def test_one_session_ends_with_its_entry_and_the_others_go_on(store, agent, person):
     other = begin(agent, "Chrome on Android")
-    assert own.end_session(person, refs.seal("staff-session", "amira.haddad", other)) == own.Ended("Chrome on Android")
+    assert own.end_session(
+        person, refs.seal("staff-session", "amira.haddad", other), PASSWORD, visit=HERE
+    ) == own.Ended("Chrome on Android")
     assert [item["session_id"] for item in store.all("STAFF_SESSIONS")] == [person.session_id]
     [entry] = entries(store, "staff.session_ended")
     assert entry["action_payload_redacted"] == '{"browser": "Chrome on Android"}'
     with pytest.raises(own.NotApplicable, match="That session has already ended"):
-        own.end_session(person, refs.seal("staff-session", "amira.haddad", other))
+        own.end_session(person, refs.seal("staff-session", "amira.haddad", other), PASSWORD, visit=HERE)
     assert len(entries(store, "staff.session_ended")) == 1
 
 
@@ -431,7 +437,7 @@ def test_session_that_ends_while_one_ends_it_is_told(store, agent, person):
         faults.before("TransactWriteItems", gone),
         pytest.raises(own.NotApplicable, match="That session has already ended"),
     ):
-        own.end_session(person, refs.seal("staff-session", "amira.haddad", other))
+        own.end_session(person, refs.seal("staff-session", "amira.haddad", other), PASSWORD, visit=HERE)
     assert entries(store, "staff.session_ended") == []
 
 
@@ -439,28 +445,29 @@ def test_session_of_somebody_else_cannot_be_named(store, agent, person):
     colleague = services.create("tom.becker", PASSWORD, role=Role.AGENT, actor=ADMIN)
     theirs = begin(colleague)
     with pytest.raises(NotFound):
-        own.end_session(person, refs.seal("staff-session", "tom.becker", theirs))
+        own.end_session(person, refs.seal("staff-session", "tom.becker", theirs), PASSWORD, visit=HERE)
     # Even one that was sealed for them (a key that came into wrong hands) ends nothing of another account.
     with pytest.raises(own.NotApplicable):
-        own.end_session(person, refs.seal("staff-session", "amira.haddad", theirs))
+        own.end_session(person, refs.seal("staff-session", "amira.haddad", theirs), PASSWORD, visit=HERE)
     assert store.get("STAFF_SESSIONS", session_id=theirs) is not None
 
 
 @pytest.mark.parametrize("fault", [faults.fail_before, faults.fail_after], ids=["not sent", "answer lost"])
 def test_failure_while_one_session_ends_leaves_session_or_entry(store, agent, person, fault):
     reached = 0
-    for nth in range(1, 10):
+    for nth in range(1, 20):
         other = begin(agent, "Chrome on Android")
         ended = len(entries(store, "staff.session_ended"))
         with fault(nth=nth) as struck, suppress(StoreUnavailable):
-            own.end_session(person, refs.seal("staff-session", "amira.haddad", other))
+            own.end_session(person, refs.seal("staff-session", "amira.haddad", other), PASSWORD, visit=HERE)
         gone = store.get("STAFF_SESSIONS", session_id=other) is None
         assert len(entries(store, "staff.session_ended")) - ended == gone
         reached += 1
         if not struck.struck:
             assert gone
             break
-    assert reached == 3
+    # Each call once, at least: what a lost answer leaves counted costs a second write, if it is still running.
+    assert 9 <= reached < 19
 
 
 def test_changes_go_on_where_there_is_no_trail(store, person):

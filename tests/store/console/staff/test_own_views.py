@@ -513,12 +513,31 @@ def test_sessions_are_listed_and_one_can_be_ended(store, agent, client):
     assert "Chrome on Android" in said
     reference = refs.seal("staff-session", "amira.haddad", key)
     assert reference in client.get("/account/").content.decode()
-    answer = client.post("/account/sessions/end/", {"session": reference})
+    ending = {"session": reference, "current_password": PASSWORD}
+    answer = client.post("/account/sessions/end/", ending)
     assert (answer.status_code, answer["Location"]) == (302, "/account/")
     said = text_of(client.get("/account/"))
     assert "The session in Chrome on Android has ended." in said
-    client.post("/account/sessions/end/", {"session": reference})
+    client.post("/account/sessions/end/", ending)
     assert "That session has already ended" in text_of(client.get("/account/"))
+
+
+@pytest.mark.parametrize("all_others", [True, False])
+def test_sessions_elsewhere_end_with_the_password_only(store, agent, client, all_others):
+    elsewhere, key = browser_of(agent), begin(agent, "Chrome on Android")
+    reference = "all" if all_others else refs.seal("staff-session", "amira.haddad", key)
+    before = store.all("STAFF_SESSIONS")
+    asked = client.post("/account/sessions/end/", {"session": reference})
+    assert (asked.status_code, "Enter your password, so that" in text_of(asked)) == (200, True)
+    assert f'name="session" value="{reference}"' in asked.content.decode()
+    for wrong, words in (("", "Enter your password."), ("a wrong password", "That is not your current password.")):
+        answer = client.post("/account/sessions/end/", {"session": reference, "current_password": wrong})
+        assert answer.status_code == 422
+        assert words in text_of(answer)
+        assert store.all("STAFF_SESSIONS") == before
+        assert elsewhere.get("/account/").status_code == 200
+    [tried] = [each for each in store.all("AUDIT") if str(each["action_type"]).startswith("staff.session")]
+    assert tried["result"] == "failed: wrong password"
 
 
 @pytest.mark.parametrize("reference", ["", "junk", "all ", "ä"])
@@ -546,7 +565,7 @@ def test_ending_this_session_signs_out(store, client):
 def test_all_other_sessions_end_and_this_one_goes_on_under_another_cookie(store, agent, client):
     old, elsewhere, copied = client.cookies["session"].value, browser_of(agent), Client()
     copied.cookies["session"] = old
-    answer = client.post("/account/sessions/end/", {"session": "all"})
+    answer = client.post("/account/sessions/end/", {"session": "all", "current_password": PASSWORD})
     assert (answer.status_code, answer["Location"]) == (302, "/account/")
     assert client.cookies["session"].value != old
     assert "signed out in every other browser" in text_of(client.get("/account/"))

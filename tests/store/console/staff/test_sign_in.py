@@ -108,6 +108,56 @@ def test_failed_sign_ins_are_in_the_trail_with_their_reason(store, agent, client
     assert {entry["actor"] for entry in found} == {"unknown"}
 
 
+def sign_in_from(forwarded: str, username: str = "amira.haddad", password: str = PASSWORD) -> Client:
+    """A browser that signs in, with what the proxies and it say about where it is."""
+    client = Client()
+    client.post("/sign-in/", {"username": username, "password": password}, headers={"X-Forwarded-For": forwarded})
+    return client
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize(
+    ("forwarded", "shown"),
+    [
+        ("203.0.113.9, 198.51.100.1", "198.51.100.1"),
+        ("203.0.113.9, 177.234.210.155", "177.234.210.155"),
+        ("2001:db8:1234:5678:9012:3456:7890:1234", "2001:db8:1234:5678::/64"),
+    ],
+)
+def test_the_address_that_a_trusted_proxy_gives_is_with_the_session_and_in_the_trail(store, settings, forwarded, shown):
+    settings.TRUSTED_PROXIES, settings.ROOT_URLCONF = 1, "console.urls"
+    page = sign_in_from(forwarded).get("/account/").content.decode()
+    assert f"from <bdi>{shown}</bdi>" in page
+    [session] = store.all("STAFF_SESSIONS")
+    assert session["address"] == shown
+    sign_in_from(forwarded, password="wrong password!!")
+    sign_in_from(forwarded, "nobody.here")
+    trail, action = staff_trail("amira.haddad"), "action_payload_redacted"
+    found = [
+        *entries(store, trail, "staff.sign_in"),
+        *entries(store, trail, "staff.sign_in_failed"),
+        *entries(store, "SYSTEM", "staff.sign_in_failed"),
+    ]
+    assert [json.loads(each[action])["ip"] for each in found] == [shown] * 3
+    assert "203.0.113.9" not in str(store.all("STAFF_SESSIONS") + store.all("AUDIT"))
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize(
+    ("proxies", "forwarded"),
+    [(0, "198.51.100.1"), (1, "198.51.100.1, <script>"), (1, ""), (2, "198.51.100.1"), (1, "9" * 5000)],
+)
+def test_an_address_that_no_trusted_proxy_gives_is_neither_stored_nor_shown(store, settings, proxies, forwarded):
+    settings.TRUSTED_PROXIES, settings.ROOT_URLCONF = proxies, "console.urls"
+    page = sign_in_from(forwarded).get("/account/").content.decode()
+    [session] = store.all("STAFF_SESSIONS")
+    assert "address" not in session
+    [entry] = entries(store, staff_trail("amira.haddad"), "staff.sign_in")
+    assert "ip" not in json.loads(entry["action_payload_redacted"])
+    assert "198.51.100.1" not in page + str(store.all("AUDIT"))
+    assert "127.0.0.1" not in page + str(store.all("AUDIT"))
+
+
 def test_unknown_name_is_in_the_trail_only_as_a_keyed_digest(store, agent, client):
     for name in ("my secret pass phrase", "my secret pass phrase", "other"):
         client.post("/sign-in/", {"username": name, "password": "whatever it was"})

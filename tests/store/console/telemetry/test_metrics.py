@@ -9,12 +9,13 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from console.schema.policies import POLICIES
+from console import instrumentation
+from console.provisioning.policies import POLICIES
 from console.store import calls
-from console.telemetry import exposition, instrumentation, state
+from console.telemetry import exposition, state
 from console.telemetry.starting import working
 from conversations.companies import register
-from conversations.receiving.rows import NOT_PLACED, MessageRow
+from conversations.outbox.rows import NOT_PLACED, MessageRow
 from tests import faults
 from tests.items import put_conversation
 from tests.people import admin, member, signed_in

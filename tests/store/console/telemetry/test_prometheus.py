@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from console.telemetry import instrumentation
+from console import instrumentation
 from tests.items import put_conversation
 from tests.people import member, signed_in
 from tests.queue import filled

@@ -116,7 +116,7 @@ def test_of_an_answer_that_failed_the_log_has_the_route_and_no_address(store, mo
 
     client = signed_in(member(scope=[COMPANY]))
     client.raise_request_exception = False
-    monkeypatch.setattr("conversations.views.lists.read_list", fail)
+    monkeypatch.setattr("conversations.lists.views.lists.read_list", fail)
     with lines_of("django.request") as told:
         answer = client.get(f"/conversations/companies/{COMPANY}/")
     route = "/conversations/companies/<str:company_id>/"

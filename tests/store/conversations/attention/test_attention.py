@@ -6,15 +6,17 @@ import pytest
 
 from console import caching, clock
 from conversations.attention import levels, planning
-from conversations.attention.looking import Timers, process_conversation
 from conversations.attention.timers import GRACE, due_timers, partition_of, set_timer
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import perform
 from conversations.indexer.handling import handle, handle_item, repair_item
-from conversations.indexer.streams.records import StreamChange
 from conversations.notices import notices_for
+from conversations.timers.looking import Timers, process_conversation
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import to_dynamodb
+from tests.items import url_of
+from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import (
     ADMIN,
     ANA,
@@ -98,13 +100,18 @@ def test_an_answer_at_the_same_moment_is_no_alarm(store):
     assert "hand_off_attention" not in stored(store)
 
 
-def test_a_person_takes_what_needs_attention_and_the_wait_begins_now(store):
+@pytest.mark.parametrize("action", [A.TAKE_OVER, A.REQUEST])
+def test_who_takes_what_needs_attention_keeps_the_customers_wait(store, action):
     put(store, conversation_status="failed", updated_at=ago(hours=5))
     handle(change(store))
-    perform(form(A.TAKE_OVER), ANA)
-    found = stored(store)
-    assert (found["gsi_hand_off_queue"], found.get("hand_off_attention")) == (f"held#{COMPANY}", None)
-    assert clock.parse_instant(found["hand_off_requested_at"]) > clock.now() - timedelta(minutes=1)
+    since = stored(store)["hand_off_requested_at"]
+    perform(form(action), ANA)
+    found, key = stored(store), "held" if action is A.TAKE_OVER else "waiting"
+    assert (found["gsi_hand_off_queue"], found.get("hand_off_attention")) == (f"{key}#{COMPANY}", None)
+    assert found["hand_off_requested_at"] == since
+    assert clock.parse_instant(since) < clock.now() - timedelta(hours=4)
+    page = signed_in(member("ana", scope=[COMPANY])).get(url_of(found)).content.decode()
+    assert "A human was requested" not in page
 
 
 def test_what_was_left_comes_back_with_the_next_change_and_its_trail_says_who_left_it(store, monkeypatch):
@@ -149,7 +156,7 @@ def test_a_request_on_what_needed_attention_is_settled_though_more_has_been_writ
 
 
 def test_time_alone_raises_it(store, monkeypatch):
-    put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
+    put(store, conversation_status="processing", updated_at=ago(minutes=1))
     handle(change(store))
     assert "hand_off_attention" not in stored(store)
     ring()
@@ -184,7 +191,7 @@ def test_a_timer_that_is_set_for_the_past_rings_at_once_and_one_set_late_is_foun
 
 
 def test_one_bad_timer_keeps_no_other_waiting_and_a_store_that_is_away_loses_none(store, monkeypatch):
-    put(store, conversation_status="processing_reply", updated_at=ago(minutes=20))
+    put(store, conversation_status="processing", updated_at=ago(minutes=20))
     now = clock.now()
     store.put(
         "CONSOLE", {"pk": partition_of(now), "sk": "0#x", "primary_channel": {"no": "key"}, "conversation_id": "c"}
@@ -201,7 +208,7 @@ def test_one_bad_timer_keeps_no_other_waiting_and_a_store_that_is_away_loses_non
 
 @pytest.mark.slow
 def test_after_a_pause_every_minute_is_looked_at(store, monkeypatch):
-    put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
+    put(store, conversation_status="processing", updated_at=ago(minutes=1))
     ring()
     handle(change(store))
     later(monkeypatch, hours=7)
@@ -437,7 +444,7 @@ def test_what_becomes_due_while_a_process_stands_still_is_planned_for(store, mon
         later(monkeypatch, minutes=5)
         return False
 
-    monkeypatch.setattr("conversations.attention.looking.release_if_silent", stand_still)
+    monkeypatch.setattr("conversations.timers.looking.release_if_silent", stand_still)
     assert not process_conversation(to_dynamodb(KEY))
     now = clock.now()
     timers = [each for minute in (now, now - timedelta(minutes=1)) for each in due_timers(minute, now)]

@@ -13,15 +13,16 @@ from console.staff.colleagues import away_now, colleagues_of, name_of, set_avail
 from console.trees import isolated
 from conversations import groups
 from conversations.attention import levels
-from conversations.attention.looking import process_conversation
 from conversations.companies import Company, register
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import LostRace, perform, settle
 from conversations.notices import Notice, dismiss_notices, notices_for, post_notice
-from conversations.team import start_of_day, team_of
+from conversations.team.overview import start_of_day, team_of
+from conversations.timers.looking import process_conversation
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.people import member, signed_in
+from tests.queue import filled
 from tests.support.conversations.handoff.kit import (
     ANA,
     BEN,
@@ -73,7 +74,7 @@ def test_a_colleague_has_it_at_once_and_is_told_why(store, colleagues, changes):
     payload = json.loads(entry["action_payload_redacted"])
     assert (payload["reason"], payload["colleague"]) == ("knows the case", "ben")
     [told] = notices_for("ben")
-    assert told.words == "Ana Stone gave you this conversation: knows the case"
+    assert told.words == "Ana Stone transferred this conversation to you: knows the case"
     assert notices_for("ana") == []
     # The form sent again does nothing twice.
     assert assign(intent=intent).replayed
@@ -124,7 +125,7 @@ def test_who_takes_it_at_the_same_moment_wins_or_loses_and_is_told(store, collea
         pytest.raises(LostRace) as lost,
     ):
         assign(LEAD, "ana", intent=given)
-    assert "Ben Stone took it first" in str(lost.value)
+    assert "Ben Stone took this conversation first" in str(lost.value)
     assert stored(store)["hand_off_agent"] == "ben"
     assert notices_for("ana") == []
     assert set(results(store).values()) == {"success", "conflict: ben was first"}
@@ -137,16 +138,18 @@ def test_a_colleague_who_cannot_be_told_has_it_all_the_same_and_is_told_when_tha
     assert stored(store)["hand_off_agent"] == "ben"
     assert notices_for("ben") == []
     settle(CONVERSATION)
-    assert [each.words for each in notices_for("ben")] == ["Ana Stone gave you this conversation: knows the case"]
+    assert [each.words for each in notices_for("ben")] == [
+        "Ana Stone transferred this conversation to you: knows the case"
+    ]
     assert set(results(store).values()) == {"success"}
 
 
 @pytest.mark.parametrize(
     ("action", "to", "words"),
     [
-        (A.ASSIGN, "cem", "Lena gave this conversation to Cem Stone: so"),
+        (A.ASSIGN, "cem", "Lena transferred this conversation to Cem Stone: so"),
         (A.TAKE_FROM_COLLEAGUE, "", "Lena took this conversation from you: so"),
-        (A.RELEASE, "", "Lena released your conversation: so"),
+        (A.RELEASE, "", "Lena returned your conversation to the queue: so"),
     ],
 )
 def test_who_loses_one_by_somebody_elses_doing_is_told(store, colleagues, action, to, words):
@@ -202,7 +205,7 @@ def test_a_colleague_is_told_of_an_action_whose_record_does_not_say_that_it_conc
     dismiss_notices("ben", [each.id for each in notices_for("ben")])
     store.update("IDEMPOTENCY", {"event_id": record["event_id"]}, concerns_others=None)
     settle(CONVERSATION, older_than=timedelta(0))
-    assert [each.words for each in notices_for("ben")] == ["lena gave you this conversation: knows the case"]
+    assert [each.words for each in notices_for("ben")] == ["lena transferred this conversation to you: knows the case"]
 
 
 @pytest.mark.parametrize("who", [None, BEN])
@@ -243,7 +246,7 @@ def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
     assert "hand_off_agent" not in found
     assert (found["gsi_hand_off_queue"], found["hand_off_group"]) == (f"waiting#{COMPANY}", group.id)
     [told] = notices_for("ben")
-    assert told.words == "Ana Stone handed this conversation over to Second line: needs a manager"
+    assert told.words == "Ana Stone transferred this conversation to Second line: needs a manager"
     assert notices_for("ana") == []
     perform(form(A.TAKE), BEN)
     assert "hand_off_group" not in stored(store)
@@ -256,7 +259,7 @@ def test_a_groups_name_stays_as_it_is_and_keeps_its_direction_to_itself(store, c
     put(store, **held_by("ana"))
     perform(form(A.HAND_OVER), ANA, reason="needs a manager", to=second_line(name).id)
     [notice] = notices_for("ben")
-    assert notice.words == f"Ana Stone handed this conversation over to {isolated(name)}: needs a manager"
+    assert notice.words == f"Ana Stone transferred this conversation to {isolated(name)}: needs a manager"
 
 
 def test_no_two_groups_have_a_name_and_one_that_was_given_up_is_free(store, colleagues):
@@ -343,7 +346,7 @@ def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
 
 
 def test_several_conversations_are_told_together_and_the_same_one_twice(store):
-    words = "{by} gave you this conversation: call back"
+    words = "{by} transferred this conversation to you: call back"
     for told_id, reference in (("one", "a"), ("two", "b"), ("three", "b")):
         post_notice("ben", Notice(told_id, words, reference, "Acme", by="ana", to="ben"))
     assert [1 + len(each.more) for each in notices_for("ben")] in ([1, 2], [2, 1])
@@ -375,6 +378,7 @@ def test_levels_are_set_for_a_company_and_for_a_project_that_differs(store):
 
 
 def test_the_team_says_who_holds_what_and_what_was_done_today(store, colleagues):
+    filled(store)
     long_ago = clock.to_iso(clock.now() - timedelta(hours=3))
     put(store, **held_by("ana", hand_off_requested_at=long_ago, hand_off_taken_at=long_ago))
     perform(form(A.RELEASE), ANA)

@@ -9,6 +9,7 @@ import pytest
 from console import clock
 from console.errors import BadReference, Forbidden, Invalid, NotFound, TableMissing
 from console.permissions import Role, Scope
+from conversations.converting import hand_off_of
 from conversations.handoff import (
     HandOffAction,
     LostRace,
@@ -20,7 +21,6 @@ from conversations.handoff import (
 )
 from conversations.handoff.actions import GIVES, URGENCY
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from conversations.records import HandOffState
 from tests.store.console.telemetry.kit import counting
 from tests.support.conversations.handoff.kit import (
@@ -102,6 +102,8 @@ def test_take_over_from_the_ai_whatever_way_it_says_no(store, now, flag):
         "hand_off_agent": "ana",
         "hand_off_taken_at": now,
         "hand_off_note": "calls at noon",
+        "hand_off_note_by": "ana",
+        "hand_off_note_at": now,
         "hand_off_wanted": True,
         "gsi_hand_off_queue": f"held#{COMPANY}",
     }
@@ -154,6 +156,7 @@ def test_take_from_a_colleague_needs_a_reason_and_keeps_the_timer(store, now):
     assert trail(store) == []
     perform(intent, ANA, reason="Ben is ill, call him on +447700900456", note="secret of the house")
     expected = held_by("ana", hand_off_taken_at=now, hand_off_note="secret of the house")
+    expected |= {"hand_off_note_by": "ana", "hand_off_note_at": now}
     expected.pop("hand_off_action_id")
     assert_done(store, before, intent, expected, updated_at=now)
     (entry,) = trail(store)
@@ -191,7 +194,10 @@ def test_hand_back_gives_it_to_the_ai(store, now, who, note):
         "hand_off_note": note or "half done",
         "hand_off_wanted": False,
         "hand_off_left_at": now,
+        "hand_off_to_ai_at": now,
     }
+    if note:
+        expected |= {"hand_off_note_by": who.username, "hand_off_note_at": now}
     assert_done(store, before, intent, expected, updated_at=now)
     assert outcome.hand_off.state is HandOffState.AI
 
@@ -205,6 +211,7 @@ def test_hand_back_of_one_that_waits(store, now):
         "hand_off_to_human_reason": None,
         "hand_off_wanted": False,
         "hand_off_left_at": now,
+        "hand_off_to_ai_at": now,
         "hand_off_action_id": intent.action_id,
     }
 
@@ -216,7 +223,7 @@ def test_acknowledge_accepts_what_the_platform_did(store, now, who, flag):
     intent = form(A.ACKNOWLEDGE)
     outcome = perform(intent, who)
     expected = {"hand_off_to_human": flag, "hand_off_to_human_reason": None, "hand_off_wanted": False}
-    expected["hand_off_left_at"] = now
+    expected |= {"hand_off_left_at": now, "hand_off_to_ai_at": now}
     assert_done(store, before, intent, expected, updated_at=now)
     assert outcome.hand_off.state is HandOffState.AI
 
@@ -278,7 +285,7 @@ def test_both_records_are_as_the_schema_wants_them(store, now):
 
 
 @pytest.mark.parametrize(("action", "stored"), [(A.TAKE, WAITING), (A.TAKE_OVER, {})], ids=["take", "take over"])
-def test_an_action_writes_three_times_and_reads_nothing_for_telling_nobody(store, action, stored):
+def test_an_action_writes_five_times_and_reads_nothing_for_telling_nobody(store, action, stored):
     put(store, **stored)
     with store.calls() as seen:
         perform(form(action), ANA)
@@ -286,9 +293,11 @@ def test_an_action_writes_three_times_and_reads_nothing_for_telling_nobody(store
     assert operations == [
         ("GetItem", ("CONVERSATIONS",)),  # the form's own read
         ("GetItem", ("CONVERSATIONS",)),
+        ("UpdateItem", ("CONSOLE",)),  # the row of the partition that it enters
         ("TransactWriteItems", ("IDEMPOTENCY", "AUDIT")),
         ("UpdateItem", ("CONVERSATIONS",)),
         ("TransactWriteItems", ("IDEMPOTENCY", "AUDIT")),
+        ("UpdateItem", ("CONSOLE",)),  # the queue's revision
     ]
 
 
@@ -446,7 +455,7 @@ def test_the_second_agent_sees_who_took_it_and_when(store, now):
     assert lost.value.winner == "ana"
     assert lost.value.since == clock.now()
     assert lost.value.hand_off.agent == "ana"
-    assert str(lost.value) == "ana took it first at 10:00 on 1 February (UTC). Your action changed nothing."
+    assert str(lost.value) == "ana took this conversation first at 10:00 on 1 February (UTC)."
     assert stored(store) == after
     assert results(store) == {first.action_id: "success", second.action_id: "conflict: ana was first"}
 
@@ -455,7 +464,7 @@ def test_the_loser_sees_who_handed_it_back(store):
     put(store, **held_by("ben"))
     steal = form(A.TAKE_FROM_COLLEAGUE)
     perform(form(A.HAND_BACK), BEN)
-    with pytest.raises(LostRace, match="ben handed it back to the AI first") as lost:
+    with pytest.raises(LostRace, match="ben returned this conversation to the AI first") as lost:
         perform(steal, ANA, reason="now")
     assert lost.value.winner == "ben"
     assert lost.value.hand_off.state is HandOffState.AI
@@ -465,7 +474,7 @@ def test_the_same_person_in_two_windows(store):
     put(store, **WAITING)
     one, other = form(A.TAKE), form(A.TAKE)
     perform(one, ANA)
-    with pytest.raises(LostRace, match="You took it already"):
+    with pytest.raises(LostRace, match="You took this conversation already"):
         perform(other, ANA)
 
 
@@ -501,7 +510,7 @@ def test_an_agent_that_changed_under_an_unchanged_stamp_is_a_conflict(store):
     put(store, **held_by("ben"))
     intent = form(A.TAKE_FROM_COLLEAGUE)
     store.update("CONVERSATIONS", KEY, hand_off_agent="cem", hand_off_taken_at="2026-02-01T09:58:00.000Z")
-    with pytest.raises(LostRace, match="cem took it first at 09:58"):
+    with pytest.raises(LostRace, match="cem took this conversation first at 09:58"):
         perform(intent, ANA, reason="urgent")
     assert stored(store)["hand_off_agent"] == "cem"
 

@@ -71,7 +71,7 @@ def test_a_form_that_lost_loses_again(store):
     take = form(A.TAKE)
     perform(form(A.TAKE), BEN)
     for _ in range(2):
-        with pytest.raises(LostRace, match="ben took it first"):
+        with pytest.raises(LostRace, match="ben took this conversation first"):
             perform(take, ANA)
     assert len(trail(store)) == 2
 
@@ -140,7 +140,7 @@ def test_no_answer_but_a_colleague_was_first_is_a_conflict(store):
         raise faults.Lost
 
     strike = faults.before(**ON_CONVERSATION, do=overtake_and_lose_the_connection)
-    with strike, pytest.raises(LostRace, match="ben took it first"):
+    with strike, pytest.raises(LostRace, match="ben took this conversation first"):
         perform(intent, ANA)
     assert results(store)[intent.action_id] == "conflict: ben was first"
 

@@ -10,15 +10,15 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.attention.lateness import release_if_silent
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import HandOffOutcome, LostRace, perform
 from conversations.handoff.service import derive_action_id
 from conversations.models import Conversation
 from conversations.notices import notices_for
-from conversations.receiving.appending import append
-from conversations.receiving.rows import MessageRow
+from conversations.outbox.appending import append
+from conversations.outbox.rows import MessageRow
+from conversations.timers.lateness import release_if_silent
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
     ADMIN,

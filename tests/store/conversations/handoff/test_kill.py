@@ -20,10 +20,12 @@ from tests.support.conversations.handoff.kit import (
 from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 A = HandOffAction
 MOST_CALLS = 30
+# The calls of a take before its flip: the item, the queue's summary, its record with its entry.
+BEFORE_FLIP = 3
 SITUATIONS = {
     "take": ({**WAITING}, A.TAKE),
     "take over": ({}, A.TAKE_OVER),
@@ -100,7 +102,7 @@ def test_killed_at_any_call_of_settling(store, victims, kill, applied):
     for nth in range(1, MOST_CALLS):
         before = put(store, **WAITING)
         intent = form(A.TAKE)
-        assert victims(seal_intent(intent, ANA), "after" if applied else "before", 3)["killed"]
+        assert victims(seal_intent(intent, ANA), "after" if applied else "before", BEFORE_FLIP + 1)["killed"]
         ended = victims("reconcile", kill, nth)
         assert victims("reconcile") == {"killed": False, "code": 0}
         told = results(store)

@@ -34,7 +34,8 @@ def test_it_changes_the_note_and_the_time_and_nothing_else(store):
         save(ANA)
     after = stored(store)
     assert after["hand_off_note"] == "calls at noon"
-    assert ours(after) == ours(before) | {"hand_off_note": "calls at noon"}
+    noted = {"hand_off_note": "calls at noon", "hand_off_note_by": "ana", "hand_off_note_at": after["updated_at"]}
+    assert ours(after) == ours(before) | noted
     assert foreign(after) == foreign(before)
     assert UPDATED_AT < after["updated_at"] <= clock.to_iso(clock.now())
     [entry] = trail(store)

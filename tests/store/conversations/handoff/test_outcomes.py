@@ -22,7 +22,6 @@ from tests.support.conversations.handoff.kit import ANA, CHANNEL, COMPANY, CONVE
 A = HandOffAction
 AT = datetime(2026, 2, 1, 10, 30, tzinfo=UTC)
 PARIS = " at 11:30 on 1 February (CET)"
-NOTHING = "Your action changed nothing."
 
 
 @pytest.fixture(autouse=True)
@@ -52,11 +51,11 @@ def lost(changes: dict, *acts: tuple[str, str, str], loser: str = "ana", **of_in
 @pytest.mark.parametrize(
     ("loser", "words"),
     [
-        ("ana", f"{isolated('Ben Stone')} took it first{PARIS}. {NOTHING}"),
-        ("", f"ben took it first{PARIS}. {NOTHING}"),
+        ("ana", f"{isolated('Ben Stone')} took this conversation first{PARIS}."),
+        ("", f"ben took this conversation first{PARIS}."),
         (
             "ben",
-            f"You took it already, in another window or with an earlier click{PARIS}. {NOTHING}",
+            f"You took this conversation already, in another window or with an earlier click{PARIS}.",
         ),
     ],
 )
@@ -70,30 +69,30 @@ def test_the_winner_has_a_name_for_people_and_a_username_for_services(loser, wor
     ("what", "words"),
     [
         ("request", "asked for a human"),
-        ("take_over", "took it over"),
-        ("take", "took it"),
-        ("take_from_colleague", "took it from a colleague"),
-        ("release", "released it"),
-        ("hand_back", "handed it back to the AI"),
-        ("acknowledge", "left it with the AI"),
-        ("leave_to_ai", "left the reply to the AI"),
-        ("assign", "assigned it"),
-        ("hand_over", "handed it over to a group"),
-        ("mark_urgent", "marked it as urgent"),
-        ("mark_not_urgent", "marked it as not urgent"),
-        ("leave", "left it with the AI"),
+        ("take_over", "took over this conversation"),
+        ("take", "took this conversation"),
+        ("take_from_colleague", "took this conversation from a colleague"),
+        ("release", "returned this conversation to the queue"),
+        ("hand_back", "returned this conversation to the AI"),
+        ("acknowledge", "returned this conversation to the AI"),
+        ("leave_to_ai", "let the AI answer"),
+        ("assign", "transferred this conversation to a colleague"),
+        ("hand_over", "transferred this conversation to a group"),
+        ("mark_urgent", "marked this conversation as urgent"),
+        ("mark_not_urgent", "marked this conversation as not urgent"),
+        ("leave", "dismissed this conversation"),
         ("reassert", "restored a person's decision"),
     ],
 )
 def test_every_action_has_words_for_who_came_too_late(what, words):
     error = lost({"hand_off_action_id": "theirs"}, ("theirs", "before", what), loser="")
-    assert str(error) == f"ben {words} first{PARIS}. {NOTHING}"
+    assert str(error) == f"ben {words} first{PARIS}."
 
 
 def test_a_fence_is_nobodys_action():
     acts = [("fence", "theirs", "fence"), ("theirs", "before", "release")]
     error = lost(WAITING | {"hand_off_action_id": "fence"}, *acts)
-    assert str(error).startswith(f"{isolated('Ben Stone')} released it first")
+    assert str(error).startswith(f"{isolated('Ben Stone')} returned this conversation to the queue first")
 
 
 def test_fences_in_a_circle_are_no_endless_search():
@@ -107,23 +106,29 @@ def test_fences_in_a_circle_are_no_endless_search():
         (
             held_by("ben", hand_off_action_id="", hand_off_taken_at="2026-02-01T10:30:00Z"),
             "ana",
-            f"{isolated('Ben Stone')} took it first{PARIS}.",
+            f"{isolated('Ben Stone')} took this conversation first{PARIS}.",
             isolated("Ben Stone"),
             AT,
         ),
         (
             held_by("ben", hand_off_action_id="", hand_off_taken_at="2026-02-01T10:30:00Z"),
             "",
-            f"ben took it first{PARIS}.",
+            f"ben took this conversation first{PARIS}.",
             "ben",
             AT,
         ),
-        (held_by("ben", hand_off_action_id="", hand_off_taken_at=None), "", "ben took it first.", "ben", None),
+        (
+            held_by("ben", hand_off_action_id="", hand_off_taken_at=None),
+            "",
+            "ben took this conversation first.",
+            "ben",
+            None,
+        ),
         ({"hand_off_action_id": "before"}, "ana", f"The AI has this conversation again{PARIS}.", "the AI", AT),
         (
             WAITING | {"hand_off_action_id": "before"},
             "ana",
-            "The routing of this conversation changed at the same moment. Nothing was changed. Try again.",
+            "The conversation changed at the same moment. Nothing was changed. Look at it and decide again.",
             "the platform",
             None,
         ),

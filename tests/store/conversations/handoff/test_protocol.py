@@ -51,6 +51,8 @@ ROOT = Actor("root", "admin")
 LOAD = READ_AGAIN = "GetItem CONVERSATIONS"
 BEGIN = CLOSE = "TransactWriteItems"
 WRITE, PREVIOUS = "UpdateItem CONVERSATIONS", "GetItem IDEMPOTENCY"
+# The row of the partition that it enters, and the queue's revision.
+ENTER = TELL = "UpdateItem CONSOLE"
 
 
 def calls_of(store, work) -> list[str]:
@@ -64,26 +66,26 @@ def calls_of(store, work) -> list[str]:
 # --- Calls ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_action_is_a_read_and_three_writes_and_looks_at_the_one_before(store):
+def test_an_action_is_a_read_and_five_writes_and_looks_at_the_one_before(store):
     put(store, **WAITING)
     first = form(A.TAKE)
-    assert calls_of(store, lambda: perform(first, ANA)) == [LOAD, BEGIN, WRITE, CLOSE]
+    assert calls_of(store, lambda: perform(first, ANA)) == [LOAD, ENTER, BEGIN, WRITE, CLOSE, TELL]
     second = form(A.RELEASE)
-    assert calls_of(store, lambda: perform(second, ANA)) == [LOAD, BEGIN, WRITE, CLOSE, PREVIOUS]
+    assert calls_of(store, lambda: perform(second, ANA)) == [LOAD, ENTER, BEGIN, WRITE, CLOSE, TELL, PREVIOUS]
 
 
-def test_a_form_sent_again_is_found_and_writes_nothing(store):
+def test_a_form_sent_again_is_found_and_does_not_write_the_conversation(store):
     put(store, **WAITING)
     intent = form(A.TAKE)
     perform(intent, ANA)
-    assert calls_of(store, lambda: perform(intent, ANA)) == [LOAD, BEGIN, READ_AGAIN]
+    assert calls_of(store, lambda: perform(intent, ANA)) == [LOAD, ENTER, BEGIN, READ_AGAIN]
 
 
 def test_a_lost_answer_is_found_on_the_item(store):
     put(store, **WAITING)
     intent = form(A.TAKE)
     with faults.fail_after(**ON_CONVERSATION):
-        assert calls_of(store, lambda: perform(intent, ANA)) == [LOAD, BEGIN, WRITE, READ_AGAIN, CLOSE]
+        assert calls_of(store, lambda: perform(intent, ANA)) == [LOAD, ENTER, BEGIN, WRITE, READ_AGAIN, CLOSE, TELL]
 
 
 def test_where_nobody_acted_the_trail_is_not_read(store):
@@ -95,7 +97,7 @@ def test_where_nobody_acted_the_trail_is_not_read(store):
             perform(intent, ANA)
         assert isinstance(error.value.__cause__, StoreUnavailable)
 
-    assert calls_of(store, work) == [LOAD, BEGIN, WRITE, READ_AGAIN]
+    assert calls_of(store, work) == [LOAD, ENTER, BEGIN, WRITE, READ_AGAIN]
 
 
 def test_without_any_answer_nothing_further_is_asked(store):
@@ -107,7 +109,7 @@ def test_without_any_answer_nothing_further_is_asked(store):
         with faults.fail_before(**ON_CONVERSATION), unread, pytest.raises(StoreUnavailable, match="may have worked"):
             perform(intent, ANA)
 
-    assert calls_of(store, work) == [LOAD, BEGIN, WRITE, READ_AGAIN]
+    assert calls_of(store, work) == [LOAD, ENTER, BEGIN, WRITE, READ_AGAIN]
     assert results(store) == {intent.action_id: "pending"}
 
 
@@ -317,7 +319,7 @@ def test_it_is_lost_where_the_first_submission_ended_otherwise(store, ends):
         else:
             store.delete("IDEMPOTENCY", event_id=recorded.event_id)
 
-    with faults.before(**ANNOUNCE, do=end), pytest.raises(LostRace, match="ben took it first"):
+    with faults.before(**ANNOUNCE, do=end), pytest.raises(LostRace, match="ben took this conversation first"):
         perform(intent, ANA)
 
 
@@ -338,7 +340,7 @@ def test_a_loss_is_told_in_the_persons_time_zone_each_time(store):
     intent = form(A.TAKE)
     perform(form(A.TAKE), BEN)
     for _ in range(2):
-        with pytest.raises(LostRace, match=r"ben took it first at \d\d:\d\d on .* \(JST\)"):
+        with pytest.raises(LostRace, match=r"ben took this conversation first at \d\d:\d\d on .* \(JST\)"):
             perform(intent, tokyo)
 
 
@@ -352,7 +354,7 @@ def test_a_service_loses_to_a_username_and_not_to_itself(store):
     perform(form(A.TAKE), BEN)
     with pytest.raises(LostRace) as error:
         perform_as(Actor("ben", "service"), intent, item, reason="")
-    assert str(error.value).startswith("ben took it first at ")
+    assert str(error.value).startswith("ben took this conversation first at ")
 
 
 def test_what_was_overridden_is_left_with_the_ai_when_all_is_released(store):

@@ -9,7 +9,7 @@ from conversations.handoff import HandOffAction, HandOffOutcome, LostRace, perfo
 from tests.support.conversations.handoff.kit import WAITING, foreign, form, put, results, staff, stored
 
 # Who wins, the real store decides.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 AGENTS = [staff(f"agent-{number:02d}") for number in range(16)]
 ROUNDS = 30
@@ -51,7 +51,7 @@ def test_sixteen_agents_one_winner(store, pool, round_):
         if number not in winners:
             assert each.winner == winner
             assert each.hand_off.agent == winner
-            assert f"{winner} took it first at " in str(each)
+            assert f"{winner} took this conversation first at " in str(each)
     expected = {
         intent.action_id: "success" if number in winners else f"conflict: {winner} was first"
         for number, intent in enumerate(intents)

@@ -190,7 +190,7 @@ def test_who_lost_to_themselves_is_told_so_however_often_the_form_is_sent(store)
     late = form(A.TAKE)
     perform(form(A.TAKE), ANA)
     for _ in range(2):
-        with pytest.raises(LostRace, match="You took it already"):
+        with pytest.raises(LostRace, match="You took this conversation already"):
             perform(late, ANA)
 
 

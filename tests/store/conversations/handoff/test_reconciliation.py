@@ -8,11 +8,11 @@ import pytest
 from console import clock
 from console.errors import StoreUnavailable
 from console.trail.actions import Result
+from conversations.converting import reference_of
 from conversations.handoff import HandOffAction, perform, resolution, settle
 from conversations.handoff.protocol import close, event_key, lookup
 from conversations.handoff.reconciliation import FENCED, REFUSED, pending_trails
 from conversations.handoff.resolution import trail_links
-from conversations.reading import reference_of
 from tests import faults
 from tests.store.conversations.handoff.test_resolution import left_open
 from tests.support.conversations.handoff.kit import (

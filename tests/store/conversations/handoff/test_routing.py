@@ -144,7 +144,10 @@ def test_a_routing_that_changes_between_read_and_write_is_a_lost_race(store, hel
     def meddle():
         store.update("CONVERSATIONS", KEY, **{SWITCH: False})
 
-    with faults.before("UpdateItem", meddle, table_key="CONVERSATIONS"), pytest.raises(LostRace, match="routing"):
+    with (
+        faults.before("UpdateItem", meddle, table_key="CONVERSATIONS"),
+        pytest.raises(LostRace, match="changed at the same moment"),
+    ):
         perform(intent, ANA)
     assert "hand_off_agent" not in stored(store)
     assert results(store)[intent.action_id].startswith("conflict")

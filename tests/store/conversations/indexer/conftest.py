@@ -1,4 +1,4 @@
-"""DynamoDB Local keeps its stream through the session: workers of a test begin behind what earlier tests wrote."""
+"""dynoxide keeps its stream through the session: workers of a test begin behind what earlier tests wrote."""
 
 import time
 import uuid
@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from console import clock
-from conversations.indexer.streams.shards import Shards, stream_of_table
+from conversations.workers.streams.shards import Shards, stream_of_table
 from tests.dynamodb import Store
 
 _readers: dict[str, Shards] = {}
@@ -14,7 +14,7 @@ _readers: dict[str, Shards] = {}
 
 @pytest.fixture(autouse=True)
 def _behind_earlier_tests(request: pytest.FixtureRequest) -> None:
-    if "store" not in request.fixturenames or not request.getfixturevalue("store").local:
+    if "store" not in request.fixturenames or request.getfixturevalue("store").embedded:
         return
     store: Store = request.getfixturevalue("store")
     arn = stream_of_table("CONVERSATIONS")
@@ -23,7 +23,7 @@ def _behind_earlier_tests(request: pytest.FixtureRequest) -> None:
     # A record may come a moment after its write: all are there when that of a mark is.
     mark = {"primary_channel": "mark", "conversation_id": uuid.uuid4().hex}
     store.put("CONVERSATIONS", mark)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while mark["conversation_id"] not in [key for shard in reader.ready() for key in _read(reader, shard)]:
         assert time.monotonic() < deadline
     store.delete("CONVERSATIONS", **mark)

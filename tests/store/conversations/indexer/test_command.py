@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from conversations.indexer import sweep as sweeping
-from conversations.indexer.health import read_health
+from conversations.workers.beats import read_health
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put
 from tests.support.conversations.indexer.kit import indexed, times
@@ -50,12 +50,16 @@ def test_once_does_what_is_there_and_ends(store):
     assert "Indexing by stream.\n" in run("--once")
 
 
-def test_once_while_another_worker_is_at_it(store):
-    from conversations.indexer.lease import Lease
+def test_once_while_another_worker_is_at_it(store, monkeypatch):
+    from conversations.workers import leased
+    from conversations.workers.lease import Lease
 
     put(store, hand_off_to_human=True)
-    assert Lease("another").take()
-    assert "Another worker is doing it." in run("--once")
+    another = Lease("another")
+    assert another.take()
+    monkeypatch.setattr(leased, "STAND_BY_SECONDS", 0.01)
+    with faults.before("UpdateItem", another.renew, nth=2, table_key="CONSOLE"):
+        assert "Another worker is doing it." in run("--once")
     assert indexed(store)["waiting"] == set()
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from conversations.indexer import lambda_entry as indexer
-from conversations.indexer.health import read_health
-from conversations.indexer.streams import events
+from conversations.workers.beats import read_health
+from conversations.workers.streams import events
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put
 from tests.support.conversations.indexer.kit import Stream, asks, drops, indexed, times

@@ -11,7 +11,7 @@ from conversations.handoff.actions import Intent
 from conversations.handoff.reconciliation import settle
 from conversations.handoff.resolution import trail_links
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (

@@ -3,7 +3,7 @@
 import pytest
 
 from console import clock
-from conversations.indexer import lease
+from conversations.workers import lease
 from tests import faults
 from tests.people import admin, signed_in
 

@@ -7,14 +7,14 @@ import pytest
 
 from console import clock
 from console.errors import StoreUnavailable
-from conversations.indexer import lease as leases
 from conversations.indexer import sweep as sweeping
 from conversations.indexer import worker as workers
-from conversations.indexer.handling import WorkOutcome
-from conversations.indexer.health import IndexerHealth, read_health
-from conversations.indexer.leased import MOST_ERRORS, QUIET_ROUNDS
-from conversations.indexer.streams import following, shards
 from conversations.indexer.worker import SWEEP_EVERY, Worker
+from conversations.workers import lease as leases
+from conversations.workers.beats import IndexerHealth, read_health
+from conversations.workers.counts import WorkOutcome
+from conversations.workers.leased import MOST_ERRORS, QUIET_ROUNDS
+from conversations.workers.streams import following, shards
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put, stored
 from tests.support.conversations.indexer.kit import asks, drops, indexed, oracle, times
@@ -67,13 +67,13 @@ def begun(store, ticking: Clock) -> Worker:
 def test_it_sweeps_first_and_then_follows(store, ticking):
     put(store, hand_off_to_human=True, updated_at=T1)
     one = begun(store, ticking)
-    assert indexed(store) == oracle() == {"waiting": {CONVERSATION}, "held": set()}
+    assert indexed(store) == oracle(store) == {"waiting": {CONVERSATION}, "held": set()}
     drops(store, T2)
     rounds(one, ticking)
     assert indexed(store)["waiting"] == set()
     asks(store, T3)
     rounds(one, ticking)
-    assert indexed(store) == oracle() == {"waiting": {CONVERSATION}, "held": set()}
+    assert indexed(store) == oracle(store) == {"waiting": {CONVERSATION}, "held": set()}
     assert T3 in times(store)
     assert one.counts[WorkOutcome.FAILED] == 0
 
@@ -96,7 +96,10 @@ def test_a_second_worker_stands_by_and_takes_over_when_the_first_dies(store, tic
     assert two.cycle() > 0
     assert not two.lease.is_held
     asks(store, T1)
-    ticking.wait(leases.LEASE_SECONDS + 1)
+    ticking.wait(leases.LEASE_SECONDS - 1)
+    two.cycle()
+    assert not two.lease.is_held
+    ticking.wait(1)
     rounds(two, ticking)
     assert two.lease.is_held
     assert lease_item(store)["owner"] == "two"
@@ -318,7 +321,7 @@ def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
 
 
 def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch):
-    monkeypatch.setattr("conversations.indexer.leased.stream_of_table", lambda _: "")
+    monkeypatch.setattr("conversations.workers.leased.stream_of_table", lambda _: "")
     put(store)
     one = worker(ticking)
     rounds(one, ticking, 4)
@@ -334,7 +337,7 @@ def test_a_stream_that_is_switched_off_and_on_is_noticed(store, ticking, monkeyp
     put(store)
     one = begun(store, ticking)
     with monkeypatch.context() as patch:
-        patch.setattr("conversations.indexer.leased.stream_of_table", lambda _: "")
+        patch.setattr("conversations.workers.leased.stream_of_table", lambda _: "")
         ticking.at += timedelta(minutes=2)
         asks(store, T1)
         rounds(one, ticking, 4)

@@ -7,11 +7,12 @@ from decimal import Decimal
 import pytest
 
 from console import caching
+from console.audit.review.entry import changes_of
 from console.errors import Conflict, ConsoleError, NotFound
 from console.permissions import Role, Scope
 from conversations.insight import budgets
 from conversations.notifications.notification import NotificationType
-from conversations.work import insight_worker
+from conversations.work.parts import insight_worker
 from tests import faults
 from tests.people import COMPANY as OUR_COMPANY
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
@@ -57,8 +58,24 @@ def test_who_comes_second_changes_nothing_and_is_told(store):
         set_budget("300", version=0)
     assert budgets.load(COMPANY, LEAD).amount == 200
     found = [json.loads(each["action_payload_redacted"]) for each in entries(store, "budget.changed")]
-    assert sorted(each["dollars a month"] for each in found) == ["100.00", "200.00"]
+    changes = sorted((len(each["from"]), changes_of(each)) for each in found)
+    # The second changed what the first had set.
+    assert [(each.before, each.after) for _, [each] in changes] == [(None, "100.00"), ("100.00", "200.00")]
+    assert {each["company"] for each in found} == {"Cucumber Recruitment"}
     assert {each["actor"] for each in entries(store, "budget.changed")} == {"lena"}
+
+
+def test_saving_the_same_amount_again_is_no_change(store):
+    set_budget(None)
+    assert not entries(store, "budget.changed")
+    set_budget("100")
+    set_budget("100.0")
+    assert len(entries(store, "budget.changed")) == 1
+    with pytest.raises(Conflict):
+        set_budget("100", version=0)
+    set_budget(None)
+    ended = [json.loads(each["action_payload_redacted"]) for each in entries(store, "budget.changed")]
+    assert sorted((each["from"].get("dollars a month", ""), each["to"]) for each in ended)[-1] == ("100.00", {})
 
 
 def test_a_check_is_in_nobodys_way(store):
@@ -337,7 +354,12 @@ def test_the_cost_report_of_all_companies_lists_those_with_a_budget(store):
     [
         ("0", "Enter at least 0.01"),
         ("-5", "Enter at least 0.01"),
-        ("x", "number"),
+        ("x", "Enter an amount such as 1,250.00."),
+        ("1,50", "Enter an amount such as 1,250.00."),
+        ("1.250,00", "Enter an amount such as 1,250.00."),
+        ("1e3", "Enter an amount such as 1,250.00."),
+        ("NaN", "Enter an amount such as 1,250.00."),
+        (".", "number"),
         ("1.234", "2 decimal"),
         ("9" * 12, "less"),
     ],
@@ -352,7 +374,8 @@ def test_what_is_no_amount_is_said_at_the_field(store, amount, problem):
 
 def test_a_form_that_is_behind_says_so_and_changes_nothing(store):
     client, address = signed_in(admin()), f"/team/budgets/{COMPANY}/"
-    assert client.post(address, {"amount": "$1,000.50", "version": "0"}).status_code == 302
+    saved = client.post(address, {"amount": "$1,000.50", "version": "0"}, follow=True)
+    assert "Saved: $1,000.50 a month." in saved.content.decode()
     assert budgets.load(COMPANY, ADMIN).amount == Decimal("1000.50")
     answer = client.post(address, {"amount": "300", "version": "0"})
     assert answer.status_code == 409

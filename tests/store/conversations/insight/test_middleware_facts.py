@@ -90,6 +90,7 @@ def test_actions_are_counted_by_outcome_and_failures_by_cause(store):
         ("failed", "unknown"),
         ("fail: Sam Smith was rude", "other"),
         ("error: 503", "unavailable"),
+        ("failed: Zebedee", "other"),
         ("fail: +447700900123", "other"),
     ],
 )

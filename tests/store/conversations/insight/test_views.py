@@ -3,17 +3,17 @@
 import csv
 import html
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from io import StringIO
 
 import pytest
 from django.urls import reverse
 
 from console import clock
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, intent_for, perform
 from conversations.insight.rebuilding import rebuild_conversations, roll_all
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from tests.items import put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
@@ -94,7 +94,18 @@ def test_a_file_has_the_numbers_of_its_chart(pages):
     rows = list(csv.DictReader(StringIO(answer.content.decode())))
     assert answer["Content-Disposition"].startswith('attachment; filename="insight-outcomes-')
     assert len(rows) == 7
+    assert all(date.fromisoformat(row["Day"]) for row in rows)
     assert sum(int(row["Failed"]) for row in rows) == sum(number % 4 > 0 and number % 7 == 0 for number in range(24))
+
+
+@pytest.mark.slow
+def test_a_report_is_as_old_as_its_newest_sums(store, pages):
+    an_hour_ago = clock.to_iso(clock.now() - timedelta(hours=1))
+    aged = [each for each in store.all("INSIGHT") if "counts" in each and OTHER_COMPANY in each["pk"]]
+    assert aged
+    store.put_all("INSIGHT", [each | {"at": an_hour_ago} for each in aged])
+    shown = re.search(r"Updated <time [^>]*>([^<]*)</time> ago", get(pages, f"{reverse('insight')}?period=7"))[1]
+    assert shown == "less than a minute"
 
 
 @pytest.mark.slow
@@ -220,7 +231,7 @@ def test_without_its_table_it_says_what_is_missing(bare_store):
 
 @pytest.mark.slow
 def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
-    monkeypatch.setattr("conversations.views.insight.ROWS", 5)
+    monkeypatch.setattr("conversations.insight.views.behind.ROWS", 5)
     address = f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&period=7&topic=outcomes&m=episodes"
     seen: list[str] = []
     while address:
@@ -231,3 +242,87 @@ def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
         more = re.search(r'<a class="btn" href="([^"]+cursor=[^"]+)"', page)
         address = html.unescape(more[1]) if more else ""
     assert len(seen) == len(set(seen)) == 18
+
+
+def test_failed_is_one_share_in_every_report(pages):
+    put_after_fill = get(pages, f"{reverse('insight')}?company={COMPANY}&period=7")
+    failures = get(pages, f"{reverse('insight-report', args=['failures'])}?company={COMPANY}&period=7")
+    share = re.compile(r"<dt>Failed</dt><dd><a href=\"[^\"]*\">([^<]*)</a>.*?<p>(.*?)</p>", re.DOTALL)
+    assert share.search(put_after_fill).groups() == share.search(failures).groups()
+    assert "Failure rate" not in failures
+
+
+def rows_behind(page: str) -> list[list[str]]:
+    rows = re.findall(r"<tr data-row>(.*?)</tr>", page, re.DOTALL)
+    return [[re.sub(r"<[^>]*>", "", each).strip() for each in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_rows_behind_a_number_show_ids_and_names_newest_first(store):
+    now = clock.now().replace(hour=12)
+    for hour in (3, 1, 5, 2):
+        at = now - timedelta(days=1, hours=hour)
+        put_conversation(
+            store,
+            primary_channel=f"+44770090000{hour}",
+            company_id=COMPANY,
+            project_id="pi-aaa-001",
+            project_name="Deliveries",
+            conversation_id=f"{COMPANY}#pi-aaa-001#req-{hour}#+44770090000{hour}",
+            created_at=clock.to_iso(at),
+            messages=[message("user", at)],
+            hand_off_to_human=False,
+        )
+    taken = Conversation.get("+447700900005", f"{COMPANY}#pi-aaa-001#req-5#+447700900005")
+    colleague = member("amira.haddad", scope=[COMPANY])
+    perform(intent_for(HandOffAction.TAKE_OVER, taken, hand_off_of(taken)), as_staff(colleague))
+    list(rebuild_conversations())
+    list(roll_all())
+    lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
+    query = f"company={COMPANY}&period=7&topic=outcomes&m=episodes"
+    page = get(lead, f"{reverse('insight-behind', args=['overview'])}?{query}")
+    assert "Newest first." in page
+    assert [row[0] for row in rows_behind(page)] == ["req-1", "req-2", "req-3", "req-5"]
+    assert {row[4] for row in rows_behind(page)} == {"Deliveries"}
+    assert [row[5] for row in rows_behind(page)] == ["", "", "", "Amira Haddad"]
+    project = f"{reverse('insight-behind', args=['cost'])}?company={COMPANY}&topic=usage&m=of+project&m=pi-aaa-001"
+    assert "<bdi>Project · Deliveries</bdi>" in get(lead, project)
+
+    address = html.unescape(re.search(r'href="([^"]*/behind/rows\.csv[^"]*)"', page)[1])
+    answer = lead.get(address)
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")
+    rows = list(csv.DictReader(StringIO(text)))
+    assert [row["Conversation"] for row in rows] == ["req-1", "req-2", "req-3", "req-5"]
+    assert [row["Began"] for row in rows] == sorted((row["Began"] for row in rows), reverse=True)
+    assert {(row["Project"], row["Outcome"]) for row in rows[:3]} == {("Deliveries", "Unanswered")}
+    assert (rows[3]["Handled by"], rows[3]["Company"]) == ("Amira Haddad", rows[0]["Company"])
+    assert "7700900" not in text
+    mine = signed_in(auditor("mine", [f"company:{OTHER_COMPANY}"]))
+    assert mine.get(address).status_code == 404
+
+
+def test_a_file_of_many_rows_has_each_of_them_once(pages, monkeypatch):
+    monkeypatch.setattr("conversations.insight.views.behind.FILE_ROWS", 5)
+    address = reverse("insight-behind-csv", args=["overview"])
+    answer = pages.get(f"{address}?company={COMPANY}&period=7&topic=outcomes&m=episodes")
+    rows = list(csv.DictReader(StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
+    assert len(rows) == len({row["Conversation"] for row in rows}) == 18
+
+
+def test_an_empty_chart_says_so_in_words(pages):
+    page = get(
+        pages,
+        f"{reverse('insight-report', args=['cost'])}?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03",
+    )
+    assert page.count("<p>No cost is known for this period.</p>") == 3
+    waits = get(pages, f"{reverse('insight-report', args=['waits'])}?company={COMPANY}&period=7")
+    assert waits.count("<p>There is nothing to show for this period.</p>") == 2
+
+
+def test_costs_have_one_precision_and_a_total(pages):
+    report = reverse("insight-report", args=["cost"])
+    page = get(pages, f"{report}?company={COMPANY}&period=7")
+    shown = re.findall(r"\$[\d.,]+", page.partition('class="figures"')[2])
+    assert len(shown) > 8
+    assert {len(each.partition(".")[2]) for each in shown} == {4}
+    spent = re.search(r"<dt>Cost</dt><dd><b>(\$[\d.]+)</b>", page)[1]
+    assert re.findall(r'<tfoot><tr><th scope="row">Total</th><td class="numeric">([^<]*)</td>', page) == [spent] * 3

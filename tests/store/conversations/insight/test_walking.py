@@ -8,12 +8,12 @@ from django.core.management import call_command
 
 from console import clock
 from console.errors import StoreUnavailable
-from conversations.indexer import leased
-from conversations.indexer.leased import retry_while_unavailable
 from conversations.insight import subjects, walking
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.walking import FactWalker, lease_name, walk_all
+from conversations.workers import leased
+from conversations.workers.leased import retry_while_unavailable
 from tests import faults
 from tests.items import event as mw_event
 from tests.store.conversations.indexer.test_worker import Clock

@@ -80,19 +80,23 @@ def page_of(client, address: str) -> str:
 
 SENTENCES = (
     "3 conversations began (the week before: 1).",
-    "The AI resolved 33% of conversations (the week before: 100%), and people resolved 33%; 0% went unanswered.",
+    "Of the 3 conversations in which the customer wrote, the AI resolved 33% (the week before: 100%) and people 33%; "
+    "0% went unanswered.",
     "A person was needed in 33% of the conversations in which the customer wrote (the week before: 0%).",
     "1 answer was overdue (the week before: 0).",
     "1 conversation failed (the week before: 0). Most common cause: failed_unknown (1).",
     "A person was asked for in 1 conversation (the week before: 0). Most common reason: complaint (1).",
     "AI tokens cost $2.50 (the week before: $2.50).",
-    "50% of the budget for November 2026 is spent: $5.00 of $10.00, $5.00 is left.",
+    "By the end of 22 November, 50% of the budget for November 2026 was spent: $5.00 of $10.00, $5.00 was left.",
     "1,000 tokens have no known price and are not in this cost.",
 )
 
 
-def test_it_says_what_happened_and_how_that_was_the_week_before(store):
+def test_it_says_what_happened_and_how_that_was_the_week_before(store, monkeypatch):
     two_weeks()
+    # Later in the month, more is spent: other pages show that.
+    spend(date(2026, 11, 24), 1)
+    at(monkeypatch, 2026, 11, 25, 12)
     store.put("CONSOLE", {"pk": budgets.PARTITION, "sk": COMPANY, "amount": "10", "version": 1})
     found = read_summary(CUCUMBER, WEEK)
     said = list(found.sentences)
@@ -111,6 +115,21 @@ def test_it_says_what_happened_and_how_that_was_the_week_before(store):
     assert data["hand_off_reasons"] == [{"name": "complaint", "value": 1, "before": 0}]
     assert data["budget"] == {"month": "2026-11", "budget_usd": 10.0, "spent_usd": 5.0, "tokens_without_price": 1000}
     assert json.loads(json.dumps(data)) == data
+
+
+def test_of_a_week_that_is_not_over_the_budget_is_as_of_now(store, monkeypatch):
+    two_weeks()
+    store.put("CONSOLE", {"pk": budgets.PARTITION, "sk": COMPANY, "amount": "10", "version": 1})
+    at(monkeypatch, 2026, 11, 22, 12)
+    said = read_summary(CUCUMBER, WEEK).sentences
+    assert "50% of the budget for November 2026 is spent: $5.00 of $10.00, $5.00 is left." in said
+
+
+def test_the_share_of_the_ai_is_of_the_conversations_in_which_the_customer_wrote(store):
+    count(MONDAY, ANSWERED, {}, {})
+    said = read_summary(CUCUMBER, WEEK).sentences
+    assert said[0].startswith("3 conversations began")
+    assert said[1].startswith("Of the 1 conversation in which the customer wrote, the AI resolved 100%")
 
 
 def test_a_number_of_a_summary_is_that_of_the_report(store, monkeypatch):

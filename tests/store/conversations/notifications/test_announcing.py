@@ -11,13 +11,13 @@ from standardwebhooks.webhooks import Webhook
 from console import caching, clock
 from console.errors import ConsoleError
 from conversations.attention import levels
-from conversations.attention.looking import process_conversation
 from conversations.handoff import HandOffAction, perform
 from conversations.indexer.handling import handle, handle_item
-from conversations.indexer.streams.records import StreamChange
 from conversations.notifications import destinations
 from conversations.notifications.notification import NotificationType
-from conversations.receiving.recording import note_not_placed
+from conversations.receiving.unplaced import note_not_placed
+from conversations.timers.looking import process_conversation
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
@@ -109,7 +109,7 @@ def test_what_time_alone_changes_is_told_by_a_timer_once(store, monkeypatch):
     data = json.loads(row["body"])["data"]
     assert (row["type"], data["answer"], data["channel"]) == (T.OVERDUE, "first", "whatsapp")
     # What hangs is found by a timer, and told by the record of what the indexer writes.
-    put(store, conversation_status="processing_reply", updated_at=ago(minutes=16))
+    put(store, conversation_status="processing", updated_at=ago(minutes=16))
     before = stored(store)
     process_conversation(to_dynamodb(KEY))
     assert types(store) == [T.OVERDUE]

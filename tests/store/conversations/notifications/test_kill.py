@@ -8,7 +8,7 @@ from tests.support.conversations.notifications import add_at, answering, bring, 
 from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 MOST_CALLS = 40
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from console import clock
-from conversations.background import section
 from conversations.notifications import notifier as notifying
 from conversations.notifications.deliveries import announce, list_deliveries, send_again, send_test
 from conversations.notifications.destinations import change, delete
 from conversations.notifications.notification import NotificationType
 from conversations.notifications.notifier import PAUSES, Notifier
+from conversations.work.background import section
 from tests import faults
 from tests.support.conversations.notifications import (
     LEAD,
@@ -306,7 +306,10 @@ def test_two_notifiers_at_once_send_the_same_id_and_note_it_once(store, receiver
 
     def answer(request, got) -> None:
         if not late:
-            late.append(Notifier(wait=lambda _: False, now=lambda: clock.now() + timedelta(minutes=1)))
+            waited = [timedelta()]
+            late.append(Notifier(wait=lambda _: False, now=lambda: clock.now() + waited[0]))
+            late[0].cycle()
+            waited[0] = timedelta(minutes=1)
             late[0].cycle()
         taken(request, got)
 

@@ -4,7 +4,6 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError
@@ -19,17 +18,18 @@ from tests.support.conversations.handoff.kit import COMPANY, CONVERSATION, KEY, 
 from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 MOST_CALLS = 40
 
 
 @pytest.fixture
-def victims(store, queue):
+def victims(store, queue, settings):
     """Does jobs in children that get killed; see the module of that name."""
     # A message that a dead receiver had comes again at once, and not in an hour.
     queues.client().set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "0"})
-    where = {"SQS_ENDPOINT": settings.SQS_ENDPOINT, "HANDOFF_QUEUE_URL": queue}
+    settings.QUEUE_VISIBILITY_SECONDS = 0
+    where = {"SQS_ENDPOINT": settings.SQS_ENDPOINT, "HANDOFF_QUEUE_URL": queue, "QUEUE_VISIBILITY_SECONDS": "0"}
     with children("tests.support.conversations.receiving_victims", store.environment() | where) as do:
         yield do
 

@@ -4,8 +4,9 @@ from console import clock
 from conversations.attention.causes import answer_in
 from conversations.attention.levels import DEFAULTS
 from conversations.models import Conversation
-from conversations.receiving.appending import append, note_not_delivered
-from conversations.receiving.rows import MessageRow
+from conversations.outbox import rows
+from conversations.outbox.appending import append, finish, note_not_delivered
+from conversations.outbox.rows import MessageRow
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, WAITING, conversation, held_by, put, stored
 
@@ -47,3 +48,20 @@ def test_a_reply_that_fails_is_trouble_of_people_only(store):
     store.put("CONVERSATIONS", conversation(**WAITING, gsi_hand_off_queue="waiting#x"))
     note_not_delivered(row(10, "ana"))
     assert stored(store)["hand_off_reply_failed_at"]
+
+
+def test_of_many_rows_apart_from_their_item_the_latest_are_joined_with_it(store, monkeypatch):
+    monkeypatch.setattr(rows, "MOST", 2)
+    put(store, **held_by("ana"), hand_off_messages_apart=True)
+    for minute in (10, 20, 30):
+        made = row(minute)
+        made.position, made.on_item = at(minute), False
+        made.save()
+    assert [each.message_id for each in rows.rows_only_in_messages(read())] == ["m30", "m20"]
+    said = [entry.get("message_id") for entry in rows.customers_of(read()).by_customer()]
+    assert sorted(said) == ["m20", "m30"]
+
+
+def test_a_row_that_has_expired_is_not_brought_back_by_what_finishes_it(store):
+    finish(row(10), on_item=True)
+    assert store.all("MESSAGES") == []

@@ -9,16 +9,24 @@ import pytest
 
 from console import caching, clock
 from console.store import queues
-from conversations.reading import reference_of
+from conversations.converting import reference_of
 from conversations.receiving.handling import Handled, handle
+from conversations.receiving.worker import sweep
 from tests import faults
 from tests.people import OTHER_COMPANY, admin, member, signed_in
+from tests.queue import swept
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, KEY, WAITING, held_by, put, stored
 
 pytestmark = pytest.mark.pages
 
 SENT_AT = datetime(2026, 2, 1, 10, tzinfo=UTC)
 HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture(autouse=True)
+def _swept(store):
+    """What is put is in the queue as the indexer leaves it."""
+    swept(store)
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +142,7 @@ def test_who_holds_it_reads_that_the_ai_is_silent_only_where_it_is(store, settin
     assert "The AI may keep replying" in page_of(client)
     store.update("CONVERSATIONS", KEY, auto_queue_reply_message=True)
     page = page_of(client)
-    assert "The AI stays silent until you hand back." in page
+    assert "The AI stays silent until you return it." in page
     assert "The AI may keep replying" not in page
 
 
@@ -149,7 +157,7 @@ def known(client) -> tuple[str, str, str]:
 
 
 def ask(client, since: str, shown: str):
-    url = f"/conversations/{reference_of(CHANNEL, CONVERSATION)}/news/"
+    url = f"/conversations/{reference_of(CHANNEL, CONVERSATION)}/updates/"
     return client.get(url, {"since": since, "shown": shown}, HTTP_X_POLL="1")
 
 
@@ -209,7 +217,11 @@ def first_message(company_id: str = "ci-aaa-001", name: str = "Priya") -> str:
                 "company_data": {"company_id": company_id, "project_id": "pi-aaa-001"},
                 "recipient_data": {"recipient_first_name": name, "recipient_tel": "+447700900150"},
             },
-            "company_data_payload": {"project_name": "Spring offer", "auto_queue_initial_message": True},
+            "company_data_payload": {
+                "company_id": company_id,
+                "project_name": "Spring offer",
+                "auto_queue_initial_message": True,
+            },
             "conversation_data": {"channel_method": "whatsapp"},
         }
     )
@@ -257,16 +269,74 @@ def test_without_a_hand_off_queue_there_is_no_such_tab(store, settings):
     assert "HANDOFF_QUEUE_URL" in text_of(client.get("/queue/to-approve/"))
 
 
-def test_approving_sends_the_same_bytes_once(store, held):
+def test_what_the_customer_gets_is_shown_with_the_template_and_its_details(store, held, settings, monkeypatch):
+    settings.OUTBOX_QUEUE_URL = "https://sqs.invalid/outbox.fifo"
+    content = json.loads(first_message(name="Rosa"))
+    content["frontend_payload"]["project_data"] = {"offer_name": "Two for <one>", "call": "+447700900151"}
+    content["company_data_payload"]["channel_config"] = {"whatsapp": {"whatsapp_credentials_id": "twilio/acme"}}
+    handle(json.dumps(content), SENT_AT, "queue", "d2")
+    template = {"template_id": "HX1", "body": "Hello {{1}}, here is {{2}}.", "variables": {"1": "Ana", "2": "an offer"}}
+    [row] = [each for each in store.all("MESSAGES") if each.get("gsi_due") == "template"]
+    store.put("MESSAGES", {**row, "body": json.dumps(template)})
+    page = text_of(signed_in(member()).get("/queue/to-approve/"))
+    assert "Hello {{1}}, here is {{2}}." in page
+    assert "offer name" in page
+    assert "Two for <one>" in page
+    assert "+447700900151" not in page
+    # The other one's credentials are not known.
+    assert "The console does not have the template" in page
+
+
+def test_a_large_body_is_not_shown_and_can_be_approved(store, held):
+    handle(json.dumps(json.loads(first_message()) | {"padding": "x" * 60_000}), SENT_AT, "queue", "d2")
+    page = text_of(signed_in(member()).get("/queue/to-approve/"))
+    assert "too large to show here (60 kB)" in page
+    assert "xxxxx" not in page
+    assert len(forms_in(page)) == 4
+
+
+def test_a_long_body_is_shown_on_demand(store, held):
+    handle(json.dumps(json.loads(first_message()) | {"padding": "x" * 9_000}), SENT_AT, "queue", "d2")
+    client = signed_in(member())
+    page = text_of(client.get("/queue/to-approve/"))
+    assert ("xxxxx" in page, page.count("Show all the data")) == (False, 1)
+    [query] = re.findall(r'href="(\?all=[^"]+)"', page)
+    assert "xxxxx" in text_of(client.get(f"/queue/to-approve/{html.unescape(query)}"))
+
+
+def test_approving_sends_the_same_bytes_once_and_can_be_undone(store, held, monkeypatch):
     client = signed_in(member())
     [approve, _] = forms_in(text_of(client.get("/queue/to-approve/")))
     page = text_of(client.post(approve, {"decision": "approve"}, follow=True))
-    assert "Approved. The message is on its way." in page
-    assert "Nothing to approve" in page
+    assert "Approved. The message goes out within a minute." in page
+    # It can still be undone.
+    assert "Nothing to approve" not in page
+    page = text_of(client.post(approve, {"decision": "undo"}, follow=True))
+    assert "Undone. The message waits for approval again." in page
+    assert "1 first message to approve" in page
+    client.post(approve, {"decision": "approve"})
+    later = clock.now() + timedelta(seconds=11)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    sweep(later)
     assert held == [("https://sqs.invalid/whatsapp", first_message())]
-    page = text_of(client.post(approve, {"decision": "approve"}, follow=True))
-    assert "Somebody else has already decided on this message." in page
+    assert "Nothing to approve" in text_of(client.get("/queue/to-approve/"))
+    for decision in ("approve", "undo"):
+        page = text_of(client.post(approve, {"decision": decision}, follow=True))
+        assert "Somebody else has already decided on this message." in page
     assert len(held) == 1
+
+
+def test_pages_of_first_messages_lead_on_and_back(store, held):
+    for number in range(25):
+        handle(first_message(name=f"Number {number}"), SENT_AT + timedelta(minutes=1), "queue", f"e{number:02}")
+    client = signed_in(member())
+    page = text_of(client.get("/queue/to-approve/"))
+    assert "26 first messages to approve" in page
+    assert page.count("Reject…") == 20
+    [following] = re.findall(r'rel="next" href="([^"]+)"', page)
+    page = text_of(client.get(following))
+    assert page.count("Reject…") == 6
+    assert 'href="/queue/to-approve/"' in page
 
 
 def test_rejecting_needs_a_reason_and_sends_nothing(store, held):
@@ -299,6 +369,8 @@ def test_what_was_not_placed_is_there_with_its_reason_and_can_be_placed_later(st
     page = text_of(client.get("/system/messages/"))
     assert "There is no such conversation." in page
     assert "+447700900999" not in page
+    assert re.search(r"<q>Call me on [^<]+</q>", page)
+    assert re.search(r'From <span class="nowrap">[^<]*0123</span>\. Received', page)
     [retry] = set(re.findall(r'action="(/system/messages/[^"]+/)"', page))
     page = text_of(client.post(retry, {"decision": "retry"}, follow=True))
     assert "It still cannot be placed. There is no such conversation." in page

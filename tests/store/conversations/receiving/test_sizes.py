@@ -3,8 +3,8 @@
 import pytest
 
 from conversations.models import Conversation
+from conversations.outbox.rows import messages_of
 from conversations.receiving.handling import Handled
-from conversations.receiving.rows import messages_of
 from tests.store.conversations.receiving.test_handling import body, bring
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, KEY, held_by, put, stored
 

@@ -2,7 +2,8 @@
 
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,20 +12,37 @@ import pytest
 from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from conversations.handoff import perform, settle
-from conversations.indexer.lease import LEASE
-from conversations.indexer.streams import events, following
-from conversations.indexer.streams.records import StreamChange
-from conversations.indexer.streams.shards import Shards, stream_of_table
-from conversations.receiving import handling, stage_lambda_handler
+from conversations.indexer import handling as indexing
+from conversations.models import Conversation
+from conversations.outbox.latest import last_words
+from conversations.outbox.rows import NOT_PLACED, messages_of, to_place_partition
+from conversations.receiving import stage as stage_module
+from conversations.receiving import stage_lambda_handler
 from conversations.receiving.handling import Handled
-from conversations.receiving.leaving import leave_to_ai
-from conversations.receiving.rows import NOT_PLACED
-from conversations.receiving.stage import NOT_FOR_PEOPLE, STAGE, StageReceiver, take_fragment
+from conversations.receiving.leaving import return_to_ai
+from conversations.receiving.recording import STAGE
+from conversations.receiving.stage import NOT_FOR_PEOPLE, StageReceiver, take_fragment
 from conversations.receiving.worker import sweep
+from conversations.records import Speaker
+from conversations.workers.lease import LEASE
+from conversations.workers.streams import events, following
+from conversations.workers.streams.records import StreamChange
+from conversations.workers.streams.shards import Shards, stream_of_table
 from tests import faults
 from tests.dynamodb import Store, to_dynamodb
-from tests.store.conversations.receiving.test_handling import bring, rows, said
-from tests.support.conversations.handoff.kit import ANA, CHANNEL, CONVERSATION, form, held_by, put, stored, trail
+from tests.store.conversations.receiving.test_handling import body, bring, rows, said
+from tests.support.conversations.handoff.kit import (
+    ANA,
+    CHANNEL,
+    CONVERSATION,
+    KEY,
+    WAITING,
+    form,
+    held_by,
+    put,
+    stored,
+    trail,
+)
 from tests.support.conversations.platform_routing import PEOPLE, route
 from tests.support.tenants.kit import Killed
 
@@ -56,8 +74,8 @@ def received(store) -> list[str]:
 
 @pytest.fixture
 def receiver(store) -> StageReceiver:
-    """One that begins with what is staged from now on: DynamoDB Local keeps a stream through the session."""
-    if store.local:
+    """One that begins with what is staged from now on: dynoxide keeps a stream through the session."""
+    if not store.embedded:
         _go_to_the_end(store)
     return StageReceiver(interval=0.05)
 
@@ -68,7 +86,7 @@ def _go_to_the_end(store: Store) -> None:
     reader.refresh()
     mark = {"conversation_id": "mark", "message_sid": uuid.uuid4().hex}
     store.put("CONVERSATIONS_STAGE", mark)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     seen: list[str] = []
     while mark["message_sid"] not in seen:
         assert time.monotonic() < deadline
@@ -107,7 +125,9 @@ def test_what_the_platform_routes_to_people_counts_and_nothing_else(store, chang
     is_for_people = PEOPLE in [route(item, each) for each in senders]
     done = take()
     assert done == {"read": 1, (Handled.RECEIVED if is_for_people else NOT_FOR_PEOPLE): 1}
-    assert received(store) == (["Where is my parcel?"] if is_for_people else [])
+    assert [row["content"] for row in rows(store) if "content" in row] == (
+        ["Where is my parcel?"] if is_for_people else []
+    )
 
 
 def test_it_is_handled_as_from_the_queue(store):
@@ -175,41 +195,282 @@ def test_what_is_removed_or_expires_is_nothing(store):
 # At that moment: the receiver comes later than the customer.
 
 
-def test_what_came_before_people_handed_it_back_is_theirs(store, settings):
+@pytest.fixture
+def routing(settings) -> None:
+    """People get the messages of a conversation that somebody holds."""
     settings.HAND_OFF_ROUTING, settings.HANDOFF_QUEUE_URL = "held", "https://sqs.example/handoff"
+
+
+def after(seconds: float) -> datetime:
+    return clock.now() + timedelta(seconds=seconds)
+
+
+@contextmanager
+def times(begin: datetime) -> Iterator[None]:
+    """Let it be that time inside."""
+    real, ahead = clock.now, begin - clock.now()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "now", lambda: real() + ahead)
+        yield
+
+
+def take_at(sid: str, at: datetime, **changes: Any) -> dict[str, int]:
+    """Stage a message said at that time, which the platform stamps with whole seconds."""
+    return take(sid, at=at, received_at=at.replace(microsecond=0, tzinfo=None).isoformat(), **changes)
+
+
+def look_again(**later: float) -> None:
+    """Let the sweep run at a later time, with the store as it is."""
+    while sweep(clock.now() + timedelta(**later)):
+        pass
+
+
+def messages(store) -> list[tuple[str, tuple[str, ...]]]:
+    """What the transcript has of the customer, with what it says of each message."""
+    item = Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)
+    found = messages_of(item, item.raw["messages"])
+    shown = [found.message(number, raw=True) for number in range(1, len(found) + 1)]
+    return [(each.line, each.notes) for each in shown if each.speaker is Speaker.CUSTOMER]
+
+
+def unanswered() -> int:
+    return last_words([(CHANNEL, CONVERSATION)])[CHANNEL, CONVERSATION].unanswered
+
+
+DOUBT = ("said as people took over: the AI may answer it too",)
+
+
+def test_what_came_before_people_handed_it_back_is_theirs(store, routing):
     put(store)
     perform(form("take_over"), ANA)
-    written = clock.now()
-    time.sleep(0.01)
-    perform(form("hand_back"), ANA, note="done")
-    assert "auto_queue_reply_message" not in stored(store)
-    at = clock.to_iso(written)
-    assert take(at=written, received_at=at)[Handled.RECEIVED] == 1
-    # The AI was never told of it: people are asked for. What comes later is the AI's.
-    assert stored(store)["gsi_hand_off_queue"].startswith("waiting#")
-    later = clock.now() + timedelta(seconds=1)
-    assert take("SM2", at=later, received_at=clock.to_iso(later)) == {"read": 1, NOT_FOR_PEOPLE: 1}
+    with times(clock.now() + timedelta(minutes=2)):
+        written = after(-30)
+        perform(form("hand_back"), ANA, note="done")
+        assert "auto_queue_reply_message" not in stored(store)
+        assert take_at("SM1", written)[Handled.RECEIVED] == 1
+        # The AI was never told of it: people are asked for. What comes later is the AI's.
+        assert stored(store)["gsi_hand_off_queue"].startswith("waiting#")
+        assert take_at("SM2", after(30)) == {"read": 1, NOT_FOR_PEOPLE: 1}
 
 
-def test_what_came_before_people_took_it_was_the_ais(store, settings):
-    settings.HAND_OFF_ROUTING, settings.HANDOFF_QUEUE_URL = "held", "https://sqs.example/handoff"
+def test_what_came_before_people_took_it_was_the_ais(store, routing):
     put(store)
-    written = clock.now()
-    time.sleep(0.01)
     perform(form("take_over"), ANA)
     assert stored(store)["auto_queue_reply_message"] is True
-    assert take(at=written, received_at=clock.to_iso(written)) == {"read": 1, NOT_FOR_PEOPLE: 1}
-    now = clock.now()
-    assert take("SM2", at=now, received_at=clock.to_iso(now))[Handled.RECEIVED] == 1
+    assert take_at("SM1", after(-30)) == {"read": 1, NOT_FOR_PEOPLE: 1}
+    assert take_at("SM2", after(30))[Handled.RECEIVED] == 1
+    assert messages(store) == [("Where is my parcel?", ())]
 
 
-def test_what_a_rule_routed_before_people_took_it_was_theirs_already(store, settings):
-    settings.HAND_OFF_ROUTING, settings.HANDOFF_QUEUE_URL = "held", "https://sqs.example/handoff"
+def test_what_a_rule_routed_before_people_took_it_was_theirs_already(store, routing):
     put(store, auto_queue_reply_message=True)
     written = clock.now()
-    time.sleep(0.01)
     perform(form("take_over"), ANA)
-    assert take(at=written, received_at=clock.to_iso(written))[Handled.RECEIVED] == 1
+    assert take_at("SM1", written)[Handled.RECEIVED] == 1
+    assert messages(store) == [("Where is my parcel?", ())]
+
+
+@pytest.mark.parametrize("seconds", [-5, -3, 0, 3, 4])
+def test_what_is_said_in_the_second_of_a_take_shows_with_the_doubt(store, routing, seconds):
+    put(store)
+    perform(form("take_over"), ANA)
+    assert take_at("SM1", after(seconds))[Handled.RECEIVED] == 1
+    assert messages(store) == [("Where is my parcel?", DOUBT)]
+    assert unanswered() == 1
+    assert said(store) == ["Hello"]
+
+
+def test_the_indexers_writes_of_the_switch_are_remembered_too(store, settings, routing):
+    settings.HAND_OFF_ROUTING = "waiting"
+    put(store, **WAITING)
+    indexing.repair_item(to_dynamodb(stored(store)))
+    assert stored(store)["auto_queue_reply_message"] is True
+    assert take_at("SM1", clock.now())[Handled.RECEIVED] == 1
+    assert messages(store) == [("Where is my parcel?", DOUBT)]
+
+
+def test_a_copy_from_the_queue_ends_the_doubt(store, routing):
+    put(store)
+    perform(form("take_over"), ANA)
+    take_at("SM1", clock.now())
+    assert bring() is Handled.AGAIN
+    assert messages(store) == [("Where is my parcel?", ())]
+    assert said(store) == ["Hello", "Where is my parcel?"]
+    assert unanswered() == 1
+    assert "gsi_due" not in rows(store)[0]
+
+
+def test_what_is_said_as_it_goes_back_asks_for_nobody(store, routing):
+    put(store)
+    perform(form("take_over"), ANA)
+    with times(clock.now() + timedelta(minutes=2)):
+        perform(form("hand_back"), ANA)
+        take_at("SM1", clock.now())
+        assert messages(store) == [("Where is my parcel?", ("said as it went back to the AI",))]
+        assert "gsi_hand_off_queue" not in stored(store)
+        assert bring() is Handled.AGAIN
+    assert stored(store)["gsi_hand_off_queue"].startswith("waiting#")
+    assert messages(store) == [("Where is my parcel?", ())]
+    assert unanswered() == 1
+
+
+def answer(store, *words: str, at: datetime) -> None:
+    """The platform's worker answers what was staged: one merged entry under the first id, stamped afterwards."""
+    entries = [
+        {"message_id": "SM0", "timestamp": clock.to_iso(at), "role": "user", "content": "\n".join(words)},
+        {"message_id": "A1", "timestamp": clock.to_iso(at), "role": "assistant", "content": "Here it is."},
+    ]
+    store.update("CONVERSATIONS", KEY, messages=[*stored(store)["messages"], *entries])
+
+
+WORDS = "Where is my parcel?"
+
+
+@pytest.mark.parametrize(
+    ("written", "is_held"),
+    [
+        (["and also", "Where  is my parcel?", "Thanks"], True),
+        ([WORDS], True),
+        ([f"{WORDS} Tell me"], False),
+        (["Where is", "my parcel?"], False),
+        (["Thanks"], False),
+    ],
+)
+def test_a_doubt_becomes_the_entry_that_has_its_words(store, routing, written, is_held):
+    put(store)
+    perform(form("take_over"), ANA)
+    take_at("SM1", clock.now())
+    answer(store, *written, at=after(4))
+    merged = (" ".join(" ".join(written).split()), ())
+    assert messages(store) == ([merged] if is_held else [(WORDS, DOUBT), merged])
+    look_again(hours=1)
+    # Appended behind the AI's answer, which was not to these words.
+    assert messages(store) == ([merged] if is_held else [merged, (WORDS, ())])
+    assert len(said(store)) == (3 if is_held else 4)
+
+
+def test_one_entry_is_not_two_messages_of_the_same_words(store, routing):
+    put(store)
+    perform(form("take_over"), ANA)
+    take_at("SM1", clock.now(), body="ok")
+    take_at("SM2", clock.now(), body="ok")
+    answer(store, "ok", at=after(4))
+    assert [line for line, _ in messages(store)] == ["ok", "ok"]
+    look_again(hours=1)
+    assert [line for line, _ in messages(store)] == ["ok", "ok"]
+
+
+def test_a_doubt_that_the_ai_has_not_answered_in_time_is_put_onto_the_item(store, routing):
+    put(store)
+    perform(form("take_over"), ANA)
+    take_at("SM1", clock.now())
+    look_again(minutes=14)
+    assert said(store) == ["Hello"]
+    look_again(minutes=16)
+    assert said(store) == ["Hello", "Where is my parcel?"]
+    assert len(messages(store)) == 1
+    assert "gsi_due" not in rows(store)[0]
+
+
+def test_what_the_ai_has_not_answered_after_a_minute_is_kept_whatever_becomes_of_its_row(store, routing):
+    put(store)
+    take_at("SM1", clock.now())
+    look_again(seconds=50)
+    assert messages(store) == []
+    look_again(seconds=70)
+    assert messages(store) == [("Where is my parcel?", ("said to the AI, which has not answered yet",))]
+    assert said(store) == ["Hello"]
+    look_again(minutes=20)
+    assert said(store) == ["Hello", "Where is my parcel?"]
+
+
+@pytest.mark.parametrize("words", ["Where is my parcel?", "Hi\nWhere is  my parcel?\nThanks"])
+def test_what_the_ai_has_answered_within_a_minute_leaves_nothing_behind(store, routing, words):
+    put(store)
+    take_at("SM1", clock.now())
+    answer(store, words, at=after(20))
+    look_again(seconds=70)
+    assert store.all("MESSAGES") == []
+
+
+def test_each_message_that_the_ai_has_not_answered_counts_until_it_answers(store, routing):
+    put(store)
+    for number in (1, 2):
+        take_at(f"SM{number}", after(number), body=f"line {number}")
+    look_again(seconds=70)
+    assert unanswered() == 2
+    with times(clock.now() + timedelta(minutes=2)):
+        answer(store, "line 1\nline 2", at=clock.now())
+        take_at("SM3", after(20), body="line 3")
+        look_again(seconds=100)
+        assert unanswered() == 1
+
+
+def test_an_edit_of_what_the_ai_has_answered_is_kept(store, routing):
+    # Stamped after the answer, so perhaps after the edit.
+    stamp = clock.to_iso(after(2))
+    put(store, messages=[{"message_id": "SM1", "timestamp": stamp, "role": "user", "content": "number 12"}])
+    take_at("SM1", clock.now(), body="number 12")
+    take_at("SM1", clock.now(), body="number 21")
+    look_again(seconds=70)
+    found = dict(messages(store))
+    assert found["number 12"] == ()
+    assert found["number 21"][0] == "edited"
+    assert len(messages(store)) == 2
+
+
+def test_what_was_the_ais_as_it_was_staged_is_in_doubt_if_a_take_follows_at_once(store, routing):
+    put(store)
+    take_at("SM1", clock.now())
+    perform(form("take_over"), ANA)
+    look_again(seconds=70)
+    assert messages(store) == [("Where is my parcel?", DOUBT)]
+
+
+def test_a_fragment_and_a_message_of_the_queue_without_an_id_are_one(store):
+    put(store, **held_by("ana", auto_queue_reply_message=True))
+    take()
+    assert bring(body(message_sid=..., body="Where  is my parcel?\n")) is Handled.AGAIN
+    assert bring(body(message_sid=..., body="Where  is my parcel?\n")) is Handled.AGAIN
+    assert received(store) == ["Where is my parcel?"]
+    # Another one of the same words is another message.
+    assert bring(body(message_sid=...), name="d2") is Handled.RECEIVED
+    assert take("SM2") == {"read": 1, Handled.AGAIN: 1}
+    assert take("SM2") == {"read": 1, Handled.AGAIN: 1}
+    assert take("SM3") == {"read": 1, Handled.RECEIVED: 1}
+    assert len(received(store)) == 3
+
+
+def test_a_fragment_of_an_email_says_the_words_of_a_message_with_a_subject(store):
+    put(store, channel_method="email", **held_by("ana", auto_queue_reply_message=True))
+    take()
+    assert bring(body(message_sid=..., channel_type="email", subject="Parcel")) is Handled.AGAIN
+    assert len(rows(store)) == 1
+
+
+def test_an_edit_that_the_queue_brought_as_a_copy_of_the_first_is_not_lost(store):
+    put(store, **held_by("ana", auto_queue_reply_message=True))
+    take(body="number 12")
+    bring(body(body="number 21"))
+    take(body="number 21", received_at="2026-02-01T10:00:00.500000")
+    take(body="number 12")
+    assert messages(store) == [("number 12", ()), ("number 21", ("edited",))]
+
+
+def test_other_words_of_one_source_are_an_edit_and_of_the_other_the_same_message(store):
+    put(store, **held_by("ana", auto_queue_reply_message=True))
+    take(body="number 12")
+    bring(body(body="NUMBER 12"))
+    bring(body(body="NUMBER 12"), name="d2")
+    assert received(store) == ["number 12"]
+    take(body="number 21", received_at="2026-02-01T10:00:00.500000")
+    bring(body(body="number 21"), name="d3")
+    assert messages(store) == [("number 12", ()), ("number 21", ("edited",))]
+
+
+def unanswered_mark() -> str:
+    item = Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)
+    return messages_of(item, item.raw.get("messages")).unanswered_mark
 
 
 def test_what_people_left_to_the_ai_is_staged_anew_and_not_theirs_again(store, queue, settings):
@@ -217,12 +478,13 @@ def test_what_people_left_to_the_ai_is_staged_anew_and_not_theirs_again(store, q
     settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
     put(store, auto_queue_reply_message=True)
     take()
-    leave_to_ai(form("leave_to_ai"), ANA)
+    return_to_ai(form("leave_to_ai"), ANA, shown=unanswered_mark())
     [staged] = store.all("CONVERSATIONS_STAGE")
-    item, [row] = stored(store), rows(store)
+    item, before = stored(store), rows(store)
+    assert [row["state"] for row in before] == ["left to the AI", "staged"]
     assert "gsi_hand_off_queue" not in item
     assert take_fragment(StreamChange(None, to_dynamodb(staged), clock.now()))["read"] == 1
-    assert (stored(store), rows(store)) == (item, [row])
+    assert (stored(store), rows(store)) == (item, before)
 
 
 def test_the_sweep_asks_for_nobody_where_a_message_was_left_to_the_ai(store, queue, settings):
@@ -233,17 +495,17 @@ def test_the_sweep_asks_for_nobody_where_a_message_was_left_to_the_ai(store, que
     with faults.fail_before("UpdateItem", table_key="MESSAGES", times=faults.ALWAYS), suppress(ConsoleError):
         take()
     assert rows(store)[0]["gsi_due"]
-    leave_to_ai(form("leave_to_ai"), ANA)
-    assert sweep(clock.now() + timedelta(minutes=2)) == 1
+    return_to_ai(form("leave_to_ai"), ANA, shown=unanswered_mark())
+    assert sweep(clock.now() + timedelta(minutes=2)) == 2
     assert "gsi_hand_off_queue" not in stored(store)
     assert "gsi_due" not in rows(store)[0]
 
 
-def test_a_conversation_that_nobody_ever_took_costs_one_read(store):
+def test_a_conversation_that_nobody_ever_took_costs_one_read_and_a_note_to_look_again(store):
     put(store)
     with store.calls() as calls:
         take()
-    assert [call.operation for call in calls] == ["GetItem"]
+    assert [call.operation for call in calls] == ["GetItem", "PutItem"]
 
 
 # The stream.
@@ -274,7 +536,7 @@ def test_another_goes_on_where_the_first_was(store, receiver):
 def test_one_at_a_time(store, receiver):
     receiver.cycle()
     other = StageReceiver(owner="other")
-    other.run(once=True)
+    other.cycle()
     assert not other.lease.is_held
     assert store.get("CONSOLE", pk=STAGE, sk=LEASE)["owner"] == receiver.lease.owner
     # Its lease is another than the indexer's.
@@ -294,17 +556,17 @@ def test_a_store_that_does_not_answer_is_waited_for(store, receiver):
 def test_a_message_that_never_can_be_handled_is_kept_and_blocks_nobody(store, receiver, monkeypatch):
     put(store, **held_by("ana", auto_queue_reply_message=True))
     stage(store, "bad", "good")
-    place = handling.placing.place
+    check = stage_module.placing.check
 
-    def picky(message, ahead):
+    def picky(item, message):
         if message.message_id == "bad":
             raise RuntimeError("+447700900123")
-        return place(message, ahead)
+        check(item, message)
 
-    monkeypatch.setattr(handling.placing, "place", picky)
+    monkeypatch.setattr(stage_module.placing, "check", picky)
     receiver.run(once=True)
     assert received(store) == ["line good"]
-    [row] = rows(store, NOT_PLACED)
+    [row] = rows(store, to_place_partition("ci-aaa-001"))
     assert "line bad" in row["body"]
     assert row["not_placed_because"] == "The console could not handle it."
 
@@ -314,10 +576,10 @@ def test_what_the_store_does_not_let_be_handled_is_kept_after_many_tries(store, 
     monkeypatch.setattr(following, "ROUNDS", 2)
     stage(store, "1")
 
-    def never(message):
+    def never(item, message):
         raise StoreUnavailable
 
-    monkeypatch.setattr(handling.placing, "place", never)
+    monkeypatch.setattr(stage_module.placing, "check", never)
     with faults.fail_before("TransactWriteItems", times=1, whole_calls=True):
         # Nor can it be kept at first: it is not passed over.
         for _ in range(4):
@@ -325,7 +587,7 @@ def test_what_the_store_does_not_let_be_handled_is_kept_after_many_tries(store, 
     monkeypatch.undo()
     stage(store, "2")
     receiver.run(once=True)
-    [row] = rows(store, NOT_PLACED)
+    [row] = rows(store, to_place_partition("ci-aaa-001"))
     assert "line 1" in row["body"]
     assert received(store) == ["line 2"]
 
@@ -377,7 +639,7 @@ def _die() -> None:
 def test_who_dies_at_any_call_loses_and_doubles_nothing(store, strikes):
     for nth in range(1, 100):
         store.empty()
-        if store.local:
+        if not store.embedded:
             _go_to_the_end(store)
         put(store, auto_queue_reply_message=True)
         stage(store, "1")
@@ -440,3 +702,12 @@ def test_nothing_of_a_message_is_logged(store, caplog):
         stage_lambda_handler({"Records": [record("1")]})
     assert "parcel" not in caplog.text
     assert CHANNEL not in caplog.text
+
+
+def test_stop_to_the_ai_is_noticed_too(store, receiver):
+    put(store, channel_method="whatsapp", gsi_company_whatsapp_number="+441134960000", recipient_tel=CHANNEL)
+    store.put("CONVERSATIONS_STAGE", fragment("1", body="STOP"))
+    receiver.run(once=True)
+    [mark] = [row for row in store.all("MESSAGES") if row["position"] == "opt-out"]
+    assert mark["state"] == "out"
+    assert {row["position"].partition("#")[0] for row in rows(store)} == {"check staged"}

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
+from threading import Event
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,11 +15,13 @@ from django.core.management import CommandError, call_command
 from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from console.store import queues
-from conversations.indexer.queued import BATCHES
-from conversations.receiving import appending, handling, lambda_handler, worker
-from conversations.receiving.rows import NOT_PLACED, MessageRow
+from conversations.outbox import appending
+from conversations.outbox.rows import NOT_PLACED, MessageRow
+from conversations.receiving import handling, lambda_handler, worker
+from conversations.receiving.recording import QUEUE
 from conversations.receiving.worker import FAILED, Receiver, sweep
-from demo.dynamodb_local import free_port
+from conversations.workers.queued import BATCHES
+from demo.server_process import free_port
 from tests import faults
 from tests.store.conversations.receiving.test_handling import SENT_AT, body, rows, said
 from tests.support.conversations.handoff.kit import CONVERSATION, KEY, conversation, held_by, put, stored
@@ -212,7 +216,7 @@ def test_two_receivers_that_are_brought_the_same_messages_receive_each_once(stor
     twice = [*brought, *(replace(each, name=f"{each.name}-2") for each in reversed(brought)), *brought]
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor() as pool:
-        finished = list(pool.map(lambda each: worker.handle_all(each, worker.QUEUE, counts), (twice, twice)))
+        finished = list(pool.map(lambda each: worker.handle_all(each, QUEUE, counts), (twice, twice)))
     assert [len(each) for each in finished] == [39, 39]
     assert queues.delete(queue, brought) == 0
     check_all_received(store, queue, ids)
@@ -310,6 +314,37 @@ def test_what_a_lambda_could_not_handle_comes_again_as_soon_as_to_a_worker(store
     with faults.fail_before("TransactWriteItems", whole_calls=True):
         lambda_handler({"Records": [record]})
     assert [each.name for each in queues.receive(queue, wait=0)] == [brought.name]
+
+
+def test_a_message_whose_receiver_died_comes_again_long_before_the_queues_own_timeout(store, queue, settings):
+    settings.QUEUE_VISIBILITY_SECONDS = 1
+    queues.send(queue, body())
+    [dead] = queues.receive(queue, wait=0)
+    assert [each.name for each in queues.receive(queue, wait=5)] == [dead.name]
+
+
+@pytest.mark.slow
+def test_a_message_that_is_being_handled_comes_to_nobody_else_however_long_that_takes(store, queue, settings):
+    settings.QUEUE_VISIBILITY_SECONDS = 1
+    queues.send(queue, body())
+    brought, prolonged = queues.receive(queue, wait=0), []
+    ended = Event()
+    with queues.keeping(queue, brought, then=lambda: prolonged.append(1) or (len(prolonged) > 2 and ended.set())):
+        assert ended.wait(30)
+        assert queues.receive(queue, wait=0) == []
+    assert [each.name for each in queues.receive(queue, wait=5)] == [brought[0].name]
+
+
+def test_a_lambda_that_dies_hides_no_message_for_the_queues_own_timeout(store, queue, settings, monkeypatch):
+    """Its messages come with the queue's hour: it shortens that before anything else."""
+    queues.send(queue, body())
+    settings.QUEUE_VISIBILITY_SECONDS = 0
+    [brought] = queues.receive(queue, wait=0)
+    settings.QUEUE_VISIBILITY_SECONDS = 1
+    monkeypatch.setattr(worker, "handle_all", mock.Mock(side_effect=SystemExit))
+    with pytest.raises(SystemExit):
+        lambda_handler({"Records": [{"messageId": brought.name, "receiptHandle": brought.receipt, "body": body()}]})
+    assert [each.name for each in queues.receive(queue, wait=5)] == [brought.name]
 
 
 def test_the_command_receives_and_says_how_many(store, queue):

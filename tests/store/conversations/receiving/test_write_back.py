@@ -6,9 +6,9 @@ from itertools import permutations
 import pytest
 
 from console import clock
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, LostRace, perform
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from conversations.receiving.handling import Handled
 from conversations.records import HandOffState
 from tests.store.conversations.receiving.test_handling import SENT_AT, body, bring, rows

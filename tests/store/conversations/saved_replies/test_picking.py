@@ -6,9 +6,9 @@ import re
 import pytest
 
 from console.refs import seal
-from conversations.queries import load_row
-from conversations.saved_replies import service
-from conversations.saved_replies.service import FOR_ALL, MOST, Owner, OwnerKind, filled_text, of_company
+from conversations.finding.queries import load_row
+from conversations.team.saved_replies import service
+from conversations.team.saved_replies.service import FOR_ALL, MOST, Owner, OwnerKind, filled_text, of_company
 from tests.items import put_conversation, reference
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, auditor, member, signed_in
 from tests.support.conversations.replies import held

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from conversations.saved_replies import service
-from conversations.saved_replies.service import FOR_ALL, of_company, of_staff
+from conversations.team.saved_replies import service
+from conversations.team.saved_replies.service import FOR_ALL, of_company, of_staff
 from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, staff
@@ -59,20 +59,20 @@ def send(client, url: str, **typed):
 
 def test_an_agent_adds_changes_and_deletes_their_own(store, agent):
     answer = send(agent, NEW, **TYPED)
-    assert "The saved reply is added." in text_of(answer)
+    assert "Saved reply added." in text_of(answer)
     [item] = saved(store)
     assert (item["pk"], item["text"]) == (MINE.partition, "Hello {first_name},\nthanks.")
     links = re.findall(r'href="(/saved-replies/[^"]+/(?:change|delete)/)"', text_of(answer))
     assert len(links) == 2
     answer = send(agent, links[0], name="Greeting", text="Hello")
-    assert "The saved reply is changed." in text_of(answer)
+    assert "Saved reply changed." in text_of(answer)
     assert [each["text"] for each in saved(store)] == ["Hello"]
     asked = agent.get(links[1])
     assert "Delete this saved reply?" in text_of(asked)
     assert "Hello" in text_of(asked)
     assert saved(store)
     answer = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
-    assert "The saved reply is deleted." in text_of(answer)
+    assert "Saved reply deleted." in text_of(answer)
     assert not saved(store)
     again = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
     assert "This saved reply no longer exists." in text_of(again)
@@ -237,6 +237,5 @@ def test_clear_takes_the_company_away_and_show_all_keeps_it(store, of_all):
 def test_the_trail_names_what_was_changed(store, of_all):
     send(of_all, f"{NEW}?tab=all", **TYPED)
     assert entries(store)[-1][:2] == ("SYSTEM", "saved_reply.created")
-    assert "added the saved reply Greeting" in re.sub(
-        r"[\u2066-\u2069]", "", text_of(of_all.get("/audit/?action=saved_reply.created"))
-    )
+    said = re.sub(r"[\u2066-\u2069]", "", text_of(of_all.get("/audit/?action=saved_reply.created")))
+    assert f"added the saved reply {saved(store)[0]['sk']}" in said

@@ -5,8 +5,8 @@ import pytest
 from console.errors import BadReference, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role, Scope
 from console.refs import seal
-from conversations.saved_views import records, service
-from conversations.saved_views.records import (
+from conversations.lists.saved_views import records, service
+from conversations.lists.saved_views.records import (
     REFERENCE,
     SHARED,
     FilteredList,
@@ -16,7 +16,7 @@ from conversations.saved_views.records import (
     load,
     views_for,
 )
-from conversations.saved_views.service import delete, rename, save
+from conversations.lists.saved_views.service import delete, rename, save
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY
 from tests.support.conversations.handoff.kit import ADMIN, conversation, staff

@@ -8,10 +8,10 @@ import pytest
 from console.errors import StoreUnavailable
 from console.middleware import POLL_HEADER
 from console.permissions import Staff
-from conversations.saved_views import records, service
-from conversations.saved_views.records import FilteredList, SavedView, views_for
-from conversations.saved_views.service import save
-from conversations.views import saved_views
+from conversations.lists.saved_views import records, service
+from conversations.lists.saved_views.records import FilteredList, SavedView, views_for
+from conversations.lists.saved_views.service import save
+from conversations.lists.views import saved_views
 from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, conversation, staff

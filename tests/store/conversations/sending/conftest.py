@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from console.store import queues
-from conversations.sending import credentials
+from conversations.providers import credentials
 from demo.embedded import EmbeddedDynamoDB
 from demo.provider import DemoProvider
 from tests.support.conversations.replies import SECRETS
@@ -16,8 +16,8 @@ OPTED_OUT, UNREACHABLE = "+447700900610", "+447700900006"
 
 @pytest.fixture(scope="session")
 def _secrets_endpoint(dynamodb, _sqs_endpoint) -> Iterator[str]:
-    """Secrets Manager of the tests' moto; beside DynamoDB Local and ElasticMQ, of a moto of its own."""
-    if not dynamodb.local:
+    """Secrets Manager of the tests' moto; beside dynoxide and ElasticMQ, of a moto of its own."""
+    if dynamodb.embedded:
         yield dynamodb.endpoint
         return
     with EmbeddedDynamoDB() as embedded:

@@ -2,8 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -13,9 +12,10 @@ import pytest
 from console import clock
 from console.errors import StoreUnavailable
 from console.system_sections import sections
-from conversations.receiving.rows import MessageRow
-from conversations.sending import credentials, section
-from conversations.sending.outbox import ReplyForm, accept, mark_retried, seal_form, unseal_form
+from conversations.outbox.rows import MessageRow
+from conversations.providers import credentials
+from conversations.sending import section
+from conversations.sending.replies import ReplyForm, accept, mark_retried, seal_form, unseal_form
 from demo.provider import ACCOUNT, TOKEN, DemoProvider, ProviderFault
 from tests import faults
 from tests.store.conversations.sending.conftest import forget
@@ -25,6 +25,7 @@ from tests.support.conversations.replies import (
     OURS,
     SECRET,
     held,
+    later,
     replies,
     send_all_due,
     sent_entries,
@@ -33,13 +34,6 @@ from tests.support.conversations.replies import (
 )
 
 TEXT = "It is on its way: parcel 7-green-heron."
-
-
-@contextmanager
-def later(seconds: float) -> Iterator[None]:
-    """So many seconds from now."""
-    with mock.patch.object(clock, "now", return_value=clock.now() + timedelta(seconds=seconds)):
-        yield
 
 
 def go_on(*seconds: float) -> list[str]:
@@ -190,12 +184,13 @@ def change_secret(content: str | None) -> None:
 
 
 GOOD = json.dumps({"twilio_account_sid": ACCOUNT, "twilio_auth_token": TOKEN})
+NOT_ACCEPTED = "the provider does not accept what is in it"
 BAD = {
-    "missing": None,
-    "no JSON": "canary-secret",
-    "no object": '["canary-secret"]',
-    "lacks the token": json.dumps({"twilio_account_sid": ACCOUNT}),
-    "wrong token": json.dumps({"twilio_account_sid": ACCOUNT, "twilio_auth_token": "canary-secret"}),
+    "missing": (None, "it does not exist"),
+    "no JSON": ("canary-secret", "it is not a JSON object"),
+    "no object": ('["canary-secret"]', "it is not a JSON object"),
+    "lacks the token": (json.dumps({"twilio_account_sid": ACCOUNT}), NOT_ACCEPTED),
+    "wrong token": (json.dumps({"twilio_account_sid": ACCOUNT, "twilio_auth_token": "canary-secret"}), NOT_ACCEPTED),
 }
 
 
@@ -203,7 +198,8 @@ BAD = {
 def test_credentials_that_do_not_work_are_told_to_agent_and_admin(store, outbox, provider, caplog, name):
     caplog.set_level(logging.DEBUG)
     held(store)
-    change_secret(BAD[name])
+    content, words = BAD[name]
+    change_secret(content)
     write(ANA, TEXT)
     send_all_due()
     [row] = replies(store)
@@ -211,19 +207,35 @@ def test_credentials_that_do_not_work_are_told_to_agent_and_admin(store, outbox,
     assert "administrator" in row["error"]
     assert SECRET not in row["error"]
     [problem] = credentials.problems()
-    assert problem.name == SECRET
+    assert (problem.name, problem.problem) == (SECRET, words)
     shown = section.section(clock.now())
     assert shown.tone in ("bad", "human")
     assert any(SECRET in str(fact) for fact in shown.facts if fact.label == "Secret")
     everything = json.dumps([store.all(key) for key in ("MESSAGES", "AUDIT", "IDEMPOTENCY", "CONSOLE")], default=str)
     assert "canary-secret" not in everything + caplog.text + str(shown)
     # Set right, the next one goes, and nothing is wrong any more.
-    change_secret(GOOD) if BAD[name] is not None else credentials.client().create_secret(Name=SECRET, SecretString=GOOD)
+    change_secret(GOOD) if content is not None else credentials.client().create_secret(Name=SECRET, SecretString=GOOD)
     with mock.patch.object(credentials, "_noted", {SECRET}):
         write(ANA, "Once more.")
         send_all_due()
     assert [each["text"] for each in provider.messages()] == ["Once more."]
     assert credentials.problems() == []
+
+
+def test_a_reply_with_the_secret_of_another_company_does_not_leave(store, outbox, provider, settings):
+    settings.SECRET_NAMES = ["whatsapp/{company}/*"]
+    theirs = SECRET.replace("ci-aaa-001", "ci-bbb-002")
+    credentials.client().create_secret(Name=theirs, SecretString=GOOD)
+    held(store, channel_config={"whatsapp": {"company_whatsapp_number": OURS, "whatsapp_credentials_id": theirs}})
+    write(ANA, TEXT)
+    send_all_due()
+    assert (states(store), provider.messages()) == (["failed"], [])
+    [problem] = credentials.problems()
+    assert (problem.name, problem.problem) == (theirs, "SECRET_NAMES does not allow it for the company ci-aaa-001")
+    settings.SECRET_NAMES = ["whatsapp/*"]
+    write(ANA, TEXT)
+    send_all_due()
+    assert len(provider.messages()) == 1
 
 
 @pytest.mark.slow

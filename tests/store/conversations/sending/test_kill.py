@@ -6,31 +6,33 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError
 from console.store import queues
-from conversations.sending.outbox import accept, seal_form, unseal_form
+from conversations.sending.replies import accept, seal_form, unseal_form
 from tests.support.conversations.handoff.kit import ANA, CHANNEL, CONVERSATION, stored
 from tests.support.conversations.replies import held, replies, send_all_due, sent_entries, write
 from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 MOST_CALLS = 60
 TEXT = "It is on its way."
 
 
 @pytest.fixture
-def victims(store, outbox, provider):
+def victims(store, outbox, provider, settings):
     """Does jobs in children that get killed; see the module of that name."""
     # A reply that a dead sender had comes again at once.
     queues.client().set_queue_attributes(QueueUrl=outbox, Attributes={"VisibilityTimeout": "0"})
+    settings.QUEUE_VISIBILITY_SECONDS = 0
     where = {
         "SQS_ENDPOINT": settings.SQS_ENDPOINT,
         "OUTBOX_QUEUE_URL": outbox,
+        "SECRET_NAMES": ",".join(settings.SECRET_NAMES),
+        "QUEUE_VISIBILITY_SECONDS": "0",
         "SECRETS_ENDPOINT": settings.SECRETS_ENDPOINT,
         "TWILIO_API_URL": provider.endpoint,
         "REPLY_UNDO_SECONDS": "0",

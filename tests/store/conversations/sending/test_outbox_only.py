@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from console import clock
 from console.refs import keyed_digest
 from console.store import queues
-from conversations.sending.providers import CannotAsk, DeliveryState, NoAnswer, NotReached, Outgoing
-from conversations.sending.providers.outbox_only import OutboxOnly
+from conversations.providers import CannotAsk, DeliveryState, NoAnswer, NotReached, Outgoing
+from conversations.providers.outbox_only import OutboxOnly
 from conversations.sending.receipts import NotAReceipt, Receipt, receipt
 
 ROW = {"table": "console-messages-test", "conversation": "conv-1\n+447700900001", "position": "2026-02-01T10:00:00Z#r"}

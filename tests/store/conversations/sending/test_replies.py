@@ -1,5 +1,6 @@
 """A reply from the holder's form to the customer's telephone: once, in order, on record, and its text nowhere else."""
 
+import hashlib
 import json
 from datetime import timedelta
 
@@ -9,8 +10,9 @@ from console import clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Role, Scope
 from console.store import queues
-from conversations.receiving.rows import seal_key
-from conversations.sending.outbox import accept, load_reply, seal_form, undo, unseal_form
+from conversations.outbox.rows import seal_key
+from conversations.sending.replies import accept, load_reply, seal_form, undo, unseal_form
+from tests.crawl.access.test_rotated_key import NEW
 from tests.store.conversations.sending.conftest import OPTED_OUT, UNREACHABLE
 from tests.support.conversations.handoff.kit import ADMIN, ANA, BEN, CHANNEL, CONVERSATION, KEY, staff, stored
 from tests.support.conversations.replies import (
@@ -145,6 +147,18 @@ def test_a_form_that_is_sent_twice_is_one_reply(store, outbox, provider):
         accept(form, ANA, "Something else")
     send_all_due()
     assert len(provider.messages()) == len(replies(store)) == len(sent_entries(store)) == 1
+
+
+def test_a_code_cannot_be_guessed_from_its_digest_and_a_new_key_repeats_no_reply(store, outbox, settings):
+    held(store)
+    form = unseal_form(seal_form(CHANNEL, CONVERSATION, ANA), ANA)
+    first = accept(form, ANA, "482133")
+    kept = json.dumps([store.all(key) for key in ("AUDIT", "IDEMPOTENCY")], default=str)
+    assert hashlib.sha256(b"482133").hexdigest() not in kept
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [settings.SECRET_KEY]
+    assert accept(form, ANA, "482133").position == first.position
+    with pytest.raises(Conflict, match="another reply"):
+        accept(form, ANA, "482134")
 
 
 def test_a_lost_race_between_form_and_sender_is_told(store, outbox, provider):

@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from console.store import queues
-from conversations.indexer.lease import LAMBDA, LEASE
 from conversations.sending import lambda_handler
 from conversations.sending.worker import SENDER
+from conversations.workers.lease import LAMBDA, LEASE
 from tests.support.conversations.handoff.kit import ANA
 from tests.support.conversations.replies import held, replies, send_all_due, sent_entries, states, write
 
@@ -110,9 +110,12 @@ def test_the_service_gets_a_pointer_and_its_receipts_are_taken_in_whatever_order
 def test_the_service_needs_no_secret_of_the_company(store, service, settings):
     settings.SECRETS_ENDPOINT = "http://127.0.0.1:9"
     held(store)
-    write(ANA, TEXT)
+    row = write(ANA, TEXT)
     send_all_due()
     assert states(store) == ["sent"]
+    [pointer] = [json.loads(each.body) for each in queues.receive(service, wait=0)]
+    where = {"table": store.name("MESSAGES"), "conversation": row.conversation, "position": row.position}
+    assert (pointer["reply_id"], pointer["row"]) == (row.message_id, where)
 
 
 def test_a_failure_that_the_service_reports_is_told_without_personal_data(store, service, settings):

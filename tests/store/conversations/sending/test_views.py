@@ -11,13 +11,15 @@ from django.urls import reverse
 from console import clock
 from console.permissions import Role
 from console.refs import seal_data
+from console.store import presence
 from console.store.calls import budget
-from conversations.panel import updates_of
-from conversations.reading import reference_of
-from conversations.sending.outbox import accept, seal_form, unseal_form
+from conversations.conversation.updates import updates_of
+from conversations.converting import reference_of
+from conversations.sending.replies import accept, seal_form, unseal_form
 from tests import faults
 from tests.answers import text_of
 from tests.people import as_staff, member, signed_in
+from tests.queue import swept
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION
 from tests.support.conversations.replies import (
     held,
@@ -69,7 +71,7 @@ def test_the_holder_has_a_box_and_no_links_to_own_applications(client):
     box = box_in(text)
     assert "Reply over WhatsApp" in box
     assert "<textarea" in box
-    assert 'maxlength="1600"' in box
+    assert 'data-most="1600"' in box
     assert "You can reply until" in box
     assert "How to answer" not in text
     revealed = client.post(url("conversation-reveal"), **HTMX).content.decode()
@@ -186,6 +188,35 @@ def test_a_lost_race_keeps_the_text_to_be_copied(store, client, provider):
     assert replies(store) == []
 
 
+def test_a_new_message_is_marked_until_it_is_answered(store, client):
+    changes = {"messages": [said(ago=timedelta(seconds=1))], "updated_at": clock.to_iso(clock.now())}
+    swept(store)
+    held(store, AMIRA, **changes | {"hand_off_taken_at": clock.to_iso(clock.now() - timedelta(minutes=9))})
+    mine = reverse("queue", query={"tab": "mine"})
+    assert "new message" in text_of(client.get(mine))
+    opened = page(client)
+    assert "new message" in text_of(client.get(mine))
+    client.post(url("conversation-reply"), {"reply": token_in(box_in(opened)), "text": TEXT})
+    send_all_due()
+    assert "new message" not in text_of(client.get(mine))
+    page(client)
+    assert "new message" not in text_of(client.get(mine))
+
+
+def test_the_panel_says_how_long_the_customer_waits_and_not_how_long_they_waited(store, client):
+    at = clock.to_iso(clock.now() - timedelta(minutes=50))
+    held(store, AMIRA, hand_off_requested_at=at)
+    opened = page(client)
+    assert "The customer has waited 50 min." in opened
+    since = re.search(r'data-since="([^"]+)"', opened)[1]
+    client.post(url("conversation-reply"), {"reply": token_in(box_in(opened)), "text": TEXT})
+    send_all_due()
+    assert "has waited" not in page(client)
+    # An open page learns it, too.
+    told = text_of(client.get(url("conversation-updates", since=since, shown="2")))
+    assert '<div id="hand-off-lines"></div>' in told
+
+
 def test_what_may_not_go_says_why_and_keeps_the_text(store, client):
     token = token_in(box_in(page(client)))
     held(store, AMIRA, comms_consent=False)
@@ -203,7 +234,7 @@ def test_a_text_that_is_none_or_too_long_is_refused_in_words(store, client, text
     answer = send(client, text)
     assert answer.status_code == 422
     assert replies(store) == []
-    assert ("1,600 characters" in answer.content.decode()) is bool(text.strip())
+    assert ("Shorten the reply to 1,600 characters" in answer.content.decode()) is bool(text.strip())
 
 
 def test_without_an_answer_of_the_store_the_same_form_can_be_sent_again(store, client, provider):
@@ -259,7 +290,7 @@ def test_a_reply_costs_five_calls_at_most(store, client, settings):
             accept(unseal_form(token, staff), staff, text)
         counted.append([call.operation for call in spent.calls])
     # The outbox queue's call is one more. Who has just sent another is counted by a second write.
-    first = ["UpdateItem", "GetItem", "TransactWriteItems"]
+    first = ["UpdateItem", "GetItem", "GetItem", "TransactWriteItems"]
     assert counted == [first, ["UpdateItem", *first]]
 
 
@@ -330,7 +361,7 @@ def closed(store, client):
 @pytest.mark.slow
 def test_after_24_hours_only_the_template_can_be_sent(store, closed, provider):
     box = box_in(page(closed))
-    assert "only an approved template" in box
+    assert "only allows an approved template" in box
     assert 'name="text"' not in box
     assert closed.post(url("conversation-reply-template"), {}).status_code == 302
     assert "being loaded" in box_in(page(closed))
@@ -356,6 +387,23 @@ def test_after_24_hours_only_the_template_can_be_sent(store, closed, provider):
     assert sent_entries(store)[0]["payload"]["template"] == row["template"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_undo_of_a_template_fills_in_its_blanks_again(store, closed, settings, headers):
+    settings.REPLY_UNDO_SECONDS = 10
+    closed.post(url("conversation-reply-template"), {})
+    send_all_due()
+    filled = {"reply": token_in(box_in(page(closed))), "use_template": "1", "blank-1": "Jo", "blank-2": "parcel"}
+    assert closed.post(url("conversation-reply"), filled).status_code == 302
+    [_, reference] = re.search(r'data-undo-reply(.*?)name="reply" value="([^"]+)"', page(closed), re.DOTALL).groups()
+    undone = text_of(closed.post(url("conversation-reply-undo"), {"reply": reference}, headers=headers))
+    assert "Not sent. Your template is filled in as it was." in undone
+    assert 'value="Jo"' in undone
+    assert 'value="parcel"' in undone
+    [row] = replies(store)
+    assert row["state"] == "undone"
+
+
 def test_free_text_after_24_hours_is_refused_whatever_the_form_was(store, closed):
     token = seal_form(CHANNEL, CONVERSATION, as_staff(member()))
     answer = closed.post(url("conversation-reply"), {"reply": token, "text": TEXT})
@@ -365,7 +413,7 @@ def test_free_text_after_24_hours_is_refused_whatever_the_form_was(store, closed
 
 
 def test_a_company_without_a_template_is_told_so(store, closed, secrets, monkeypatch):
-    monkeypatch.setattr("conversations.sending.templates.NAMED_BY", "another_template_sid")
+    monkeypatch.setattr("conversations.providers.templates.NAMED_BY", "another_template_sid")
     closed.post(url("conversation-reply-template"), {})
     send_all_due()
     assert "This company has no template for WhatsApp." in box_in(page(closed))
@@ -427,16 +475,31 @@ def press(client, text: str, label: str):
 @pytest.mark.slow
 def test_a_hand_back_can_be_undone_at_once(store, client, settings, monkeypatch):
     settings.REPLY_UNDO_SECONDS = 10
-    assert press(client, page(client), "Hand back to the AI").status_code == 302
+    assert press(client, page(client), "Return without an answer").status_code == 302
     text = page(client)
     assert "Undo: take it back" in text
     assert "Undo: take it back" not in page(signed_in(member(username="ben")))
     assert press(client, text, "Undo: take it back").status_code == 302
     assert "You have this conversation" in page(client)
     [entry] = sent_entries(store, "hand_off.take_over")
-    assert entry["payload"]["reason"] == "The hand-back was undone."
-    press(client, page(client), "Hand back to the AI")
+    assert entry["payload"]["reason"] == "The return was undone."
+    press(client, page(client), "Return without an answer")
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now + timedelta(seconds=11))
     assert "Undo: take it back" not in page(client)
     assert "Take over" in page(client)
+
+
+def test_without_the_table_of_replies_there_is_no_box_and_the_error_names_that_table_alone(client, store, settings):
+    form = token_in(box_in(page(client)))
+    settings.TABLE_NAMES = {**settings.TABLE_NAMES, "MESSAGES": "not-there-test"}
+    presence.forget()
+    answer = client.post(url("conversation-reply"), {"reply": form, "text": TEXT})
+    assert answer.status_code == 503
+    assert "The table MESSAGES is missing in this environment." in html.unescape(answer.content.decode())
+    presence.forget()
+    text = page(client)
+    assert 'data-holds="no" hidden' in box_in(text)
+    assert "How to answer" in text
+    probe = client.get("/readyz")
+    assert (probe.status_code, probe.content) == (200, b"ready, but nobody can reply: the table MESSAGES is missing\n")

@@ -238,6 +238,8 @@ def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
     put_tenants(store, "outlocks", "acme", "secret")
     channels.claim("outlocks", BOT, ADMIN)
     url = link(text_of(olga.get("/tenants/outlocks/channels/")), "move")
+    options = re.findall(r'<option value="([^"]*)"', text_of(olga.get(url)))
+    assert options == ["", "acme"]
     told = [olga.post(url, {"to": to}) for to in ("secret", "nobody")]
     assert [answer.status_code for answer in told] == [422, 422]
     assert all("No tenant in your scope has that id." in text_of(answer) for answer in told)
@@ -349,8 +351,12 @@ def test_suspending_wants_a_reason_and_happens_once(store, olga):
 def test_activating_shows_what_is_missing_instead_of_a_button(store, olga):
     store.put("TENANTS", tenant(status="onboarding"))
     page = text_of(olga.get("/tenants/outlocks/status/activate/"))
-    assert "Not ready" in page
+    assert re.search(r"You can activate this tenant once \d things are fixed", page)
     assert "Activate the tenant" not in page
+    # What is missing comes first.
+    points = [each == "good" for each in re.findall(r'<li class="(good|human)">', page)]
+    assert points == sorted(points)
+    assert set(points) == {True, False}
     refused = olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"})
     assert refused.status_code == 422
     for each in (page, text_of(refused)):

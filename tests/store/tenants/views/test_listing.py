@@ -1,13 +1,17 @@
 """`/tenants/`: the list, its filter, and what it costs."""
 
+import html
+import json
+import re
 from urllib.parse import urlencode
 
 import pytest
 
 from console.store import calls
+from tenants import channels
 from tests.people import member, signed_in
-from tests.support.tenants.items import tenant
-from tests.support.tenants.kit import put_tenants
+from tests.support.tenants.items import SETTINGS, mapping, tenant, user
+from tests.support.tenants.kit import BOT, OLGA, put_tenants
 
 pytestmark = pytest.mark.pages
 
@@ -72,6 +76,55 @@ def test_the_list_costs_one_request_beside_the_session(store, olga):
     calls.recent_costs.clear()
     olga.get("/tenants/")
     assert calls.recent_costs[-1].calls == 2
+
+
+def readiness_in(page: str) -> list[str]:
+    """What each cell says, in the order of the rows."""
+    cells = re.findall(r'<span id="ready-[0-9a-f]{16}" hx-swap-oob="true">(.*?)</span>\n', page)
+    return [" ".join(re.sub(r"<[^>]*>", " ", each).split()) for each in cells]
+
+
+def test_the_rows_say_how_ready_each_tenant_is(store, olga):
+    ready = json.dumps(SETTINGS | {"enabled_channels": ["dashboard", "teams"]})
+    store.put_all("TENANTS", [tenant("acme", settings=ready), user("admin", "acme"), tenant("outlocks", settings="{")])
+    channels.claim("acme", BOT, OLGA)
+    listed = body(olga.get("/tenants/"))
+    address = html.unescape(re.search(r'hx-get="([^"]*)" hx-trigger="load"', listed)[1])
+    page = body(olga.get(address, HTTP_HX_REQUEST="true"))
+    assert readiness_in(page) == ["Ready", "5 things to fix"]
+    assert re.findall(r'id="(ready-[0-9a-f]*)"', page) == re.findall(r'id="(ready-[0-9a-f]*)"', listed)
+
+
+def test_a_clash_is_said_in_the_row_and_names_no_tenant_out_of_scope(store, olga):
+    put_tenants(store, "outlocks", "secret-customer")
+    store.put_all("TENANTS", [mapping(), mapping(tenant_id="secret-customer")])
+    store.put("TENANTS", {"pk": BOT.key, "sk": "OWNER", "tenant_id": "secret-customer"})
+    page = body(olga.get("/tenants/?readiness=1", HTTP_HX_REQUEST="true"))
+    assert readiness_in(page)[0].startswith("clash")
+    assert "secret-customer" not in page
+
+
+def test_a_guard_without_its_mapping_is_no_clash(store, olga):
+    put_tenants(store, "outlocks")
+    store.put_all("TENANTS", [mapping(), {"pk": BOT.key, "sk": "OWNER", "tenant_id": "acme"}])
+    assert "clash" not in body(olga.get("/tenants/?readiness=1", HTTP_HX_REQUEST="true"))
+
+
+def test_readiness_of_a_whole_page_costs_two_queries_for_each_tenant(store):
+    browser = signed_in(member("ada.admin", "admin", ["*"]))
+    store.put_all("TENANTS", [each for n in range(60) for each in (tenant(f"t{n:03}"), mapping(tenant_id=f"t{n:03}"))])
+    browser.get("/tenants/")
+    with store.calls() as seen:
+        page = body(browser.get("/tenants/?readiness=1", HTTP_HX_REQUEST="true"))
+    assert len(readiness_in(page)) == 50
+    # The session, the list, two for each tenant, the guards of a channel.
+    assert len(seen) == 1 + 1 + 100 + 1
+
+
+def test_a_deleted_tenant_has_no_readiness(store, olga):
+    store.put_all("TENANTS", [tenant("outlocks", status="deleted"), user("admin")])
+    assert "ready-" not in body(olga.get("/tenants/"))
+    assert readiness_in(body(olga.get("/tenants/?readiness=1", HTTP_HX_REQUEST="true"))) == []
 
 
 def test_nothing_in_scope_offers_a_beginning(store):

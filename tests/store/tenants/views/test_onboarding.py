@@ -6,6 +6,7 @@ import pytest
 
 from tenants import channels
 from tests.answers import text_of
+from tests.items import conversation
 from tests.people import member, signed_in
 from tests.support.tenants.items import tenant
 from tests.support.tenants.kit import ADMIN, BOT, OLGA, guard, of, put_tenants, trail
@@ -140,6 +141,22 @@ def test_a_channel_taken_meanwhile_is_told_on_the_review(store, novak):
     assert guard(store) == "acme"
 
 
+def test_a_channel_that_clashes_is_told_beside_its_row_at_once(store, novak):
+    put_tenants(store, "acme")
+    channels.claim("acme", BOT, OLGA)
+    begin(novak)
+    form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
+    rows = {"channel-0-type": "slack", "channel-0-id": "T024BE7LD", "channel-1-type": BOT.type, "channel-1-id": BOT.id}
+    answer = novak.post(url("channels"), form | rows)
+    assert answer.status_code == 422
+    first, second = re.findall(r'<div class="row" role="group".*?</div></div>', text_of(answer), re.S)[:2]
+    assert "Another tenant has this channel." in second
+    assert "has this channel" not in first
+    assert f'value="{BOT.id}"' in second
+    del rows["channel-1-type"], rows["channel-1-id"]
+    assert novak.post(url("channels"), form | rows)["Location"] == url("companies")
+
+
 def test_rows_of_channels_are_checked_and_more_can_be_had(store, novak):
     begin(novak)
     form = hidden(text_of(novak.get(url("channels")))) | CHANNEL
@@ -175,7 +192,7 @@ def test_finished_twice_says_so(store, novak):
 
 def test_once_finished_the_way_leads_to_activation(store, novak):
     page = text_of(finished(store, novak))
-    assert "Everything is saved. Nothing is missing. You can activate the tenant." in page
+    assert "Saved. Nothing is missing. You can activate the tenant." in page
     assert "Continue onboarding" not in page
     assert "/tenants/acme-ltd/status/activate/" in page
 
@@ -183,7 +200,7 @@ def test_once_finished_the_way_leads_to_activation(store, novak):
 @pytest.mark.slow
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     page = text_of(finished(store, novak, enabled_channels=["teams", "sms"]))
-    assert "Everything is saved. See what is still missing below." in page
+    assert "Saved. See what is still missing below." in page
     assert "Continue onboarding" in page
     review = text_of(novak.get(url("review")))
     assert "Enabled without a mapping: SMS." in review
@@ -254,3 +271,17 @@ def test_the_creator_sees_the_tenant_at_once(store, novak):
     begin(novak)
     assert "acme-ltd" in text_of(novak.get("/tenants/"))
     assert ADMIN.scope.everything
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_company_that_nothing_is_stored_of_is_named_beside_it(store, novak, is_known):
+    begin(novak)
+    if is_known:
+        store.put("CONVERSATIONS", conversation(company_id="ci-acm-001"))
+    form = hidden(text_of(novak.get(url("companies")))) | {"other": "ci-acm-001"}
+    assert novak.post(url("companies"), form)["Location"] == url("review")
+    page = text_of(novak.get(url("review")))
+    assert "<code>ci-acm-001</code>" in page
+    assert ("nothing is stored of it yet, check the id" in page) != is_known
+    answer = novak.post("/tenants/acme-ltd/companies/link/", {"other": "ci-acm-001"}, follow=True)
+    assert ("Nothing is stored of ci-acm-001 yet. Check the id." in text_of(answer)) != is_known

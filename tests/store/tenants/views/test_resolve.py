@@ -37,6 +37,13 @@ def test_what_was_pasted_is_sealed_in_the_address(store, olga):
     assert "+447700900831" in unescape(olga.get(answer["Location"]).content.decode())
 
 
+def test_what_somebody_has_comes_first(store, olga):
+    put_tenants(store, "acme")
+    store.put("TENANTS", mapping("sms", "+447700900831", "acme"))
+    page = ask(olga, "+447700900831")
+    assert page.index("Acme") < page.index("No tenant has it")
+
+
 def test_a_clash_and_nobody_are_said(store, olga):
     put_tenants(store)
     assert "No tenant has it" in ask(olga, "CHANNEL#teams#azure-bot-app-id")

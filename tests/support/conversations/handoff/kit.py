@@ -3,9 +3,9 @@
 from typing import Any
 
 from console.permissions import Role, Scope, Staff
+from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, Intent, intent_for
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from tests.dynamodb import Store
 
 CHANNEL = "+447700900123"
@@ -19,12 +19,16 @@ HAND_OFF = {
     "hand_off_agent",
     "hand_off_taken_at",
     "hand_off_note",
+    "hand_off_note_by",
+    "hand_off_note_at",
     "hand_off_wanted",
     "hand_off_action_id",
+    "hand_off_routed_at",
     "gsi_hand_off_queue",
     "hand_off_attention",
     "hand_off_left_at",
     "hand_off_to_ai_at",
+    "hand_off_owed_at",
     "hand_off_urgent",
     "hand_off_group",
     "hand_off_answered_at",

@@ -6,11 +6,12 @@ from console import clock
 from console.store.calls import table_name
 from console.trail.actions import Action
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange, change_of
-from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.indexer.sweep import Sweep
-from conversations.queue import reading as queue
+from conversations.queue.pages import entry_of
+from conversations.queue_index.refreshing import TouchedPartitions
 from conversations.records import HandOffState
+from conversations.workers.streams.records import StreamChange, change_of
+from conversations.workers.streams.shards import Shards, stream_of_table
 from tests.dynamodb import Store
 from tests.support.conversations.handoff.kit import COMPANY, KEY, conversation
 
@@ -57,10 +58,12 @@ class Stream:
 
     def handle_all(self) -> None:
         """Handle every change since the beginning, those that handling itself makes included."""
-        seen = 0
+        seen, touched = 0, TouchedPartitions()
         while len(changes := self.changes()) > seen:
             for change in changes[seen:]:
+                touched.note(change)
                 handle(change)
+            touched.refresh()
             seen = len(changes)
 
 
@@ -101,11 +104,12 @@ def indexed(store: Store, company: str = COMPANY) -> dict[str, set[str]]:
     return found
 
 
-def oracle(company: str = COMPANY) -> dict[str, set[str]]:
-    """The same as the queue without the index finds it."""
+def oracle(store: Store, company: str = COMPANY) -> dict[str, set[str]]:
+    """The same as all items of the table say."""
     found: dict[str, set[str]] = {"waiting": set(), "held": set()}
-    for entry in queue.read_queue([company]).entries:
-        if entry.hand_off.state is HandOffState.AI:
+    for raw in store.all_raw("CONVERSATIONS"):
+        entry = entry_of(raw, clock.now())
+        if entry is None or entry.summary.company_id != company or entry.hand_off.state is HandOffState.AI:
             continue
         kind = "waiting" if entry.hand_off.state is HandOffState.WAITING else "held"
         found[kind].add(entry.item.conversation_id)

@@ -18,7 +18,7 @@ from console.store.models import ForeignModel, TableMeta, fits
 from console.store.paging import PageSource, read_page
 from console.trail.actions import Action as Did
 from console.trees import Fact
-from conversations.content import blocks_of
+from conversations.messages.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup, Subject
 from conversations.stores.records import (

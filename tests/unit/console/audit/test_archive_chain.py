@@ -16,7 +16,7 @@ from console.audit.archive.chain import Chain
 from console.audit.archive.exporting import write
 from console.audit.archive.keys import ArchiveKey
 from console.audit.archive.manifest import Header, NoManifest, read_manifest
-from console.audit.archive.verifying import verify
+from console.audit.archive.verifying import ArchiveFinding, verify
 from console.errors import Invalid
 from console.redaction import redact_value
 from console.trail.models import AuditEntry
@@ -110,6 +110,25 @@ def test_an_archive_holds_no_more_than_masked_entries_and_tells_masked_trails_ap
     assert lines[0]["trail"] == lines[3]["trail"] != lines[1]["trail"]
 
 
+def test_numbers_within_lists_are_archived_as_numbers():
+    [entry], key, place = entries(1), keys.signing_key(), Memory()
+    entry.raw |= to_dynamodb({"parts": [1.5, {"of": 2.25}]})
+    write(place, header(key), key, [entry], 1100)
+    [line] = lines_of(place.files, FILES[0])
+    assert json.loads(line)["entry"]["parts"] == [1.5, {"of": 2.25}]
+
+
+def test_equal_entries_make_equal_files_whenever_they_are_archived():
+    """Members are sorted, and the packed file notes neither its name nor the time."""
+    files = archive()
+    stored = json.loads(files[manifest.NAME])
+    for each in (stored, stored["header"], stored["files"][0], json.loads(lines_of(files, FILES[0])[0])["entry"]):
+        assert list(each) == sorted(each)
+    assert files[manifest.NAME].startswith(b'{\n "files": [\n')
+    flags, noted_at = files[FILES[0]][3], files[FILES[0]][4:8]
+    assert (flags, noted_at) == (0, bytes(4))
+
+
 def test_a_file_is_at_most_as_large_as_was_asked_for():
     for name, content in archive(12, 1100).items():
         assert name == manifest.NAME or len(gzip.decompress(content)) <= 1100
@@ -140,15 +159,72 @@ def test_findings_name_file_and_line():
     assert words(with_lines(files, FILES[0], [*first[:2], first[1], first[2]]))[0] == (
         f"{FILES[0]}, line 3: entry 2 is where entry 3 should be: it was moved or repeated"
     )
-    assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]]))[0] == (
-        f"{FILES[0]}, line 2: this line is not from an archive"
-    )
+    assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]])) == [
+        f"{FILES[0]}, line 2: this line is not from an archive",
+        f"{FILES[0]}, line 3: entry 2 is where entry 3 should be: it was moved or repeated",
+    ]
     assert words({name: content for name, content in files.items() if name != FILES[1]}) == [f"{FILES[1]}: missing"]
     assert words(files | {"extra": b""}) == ["extra: not part of this archive"]
     assert words(files | {FILES[1]: files[FILES[1]][:-9]})[0].startswith(f"{FILES[1]}, line ")
     assert words(files | {FILES[1]: gzip.compress(b"".join(second), 1)}) == [
         f"{FILES[1]}: its lines are whole, but the file is not the one that was written"
     ]
+
+
+def test_a_finding_about_the_whole_archive_names_no_file():
+    assert str(ArchiveFinding("", 0, "The trail has no entry.")) == "The trail has no entry."
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("name", "../../etc/audit-000001.jsonl.gz"),
+        ("name", "audit-1.jsonl.gz"),
+        ("lines", 0),
+        ("sha256", "x" * 64),
+        ("chain", "z" * 64),
+        ("head", "z" * 64),
+    ],
+)
+def test_a_manifest_with_parts_that_no_archive_can_have_is_refused(part, value):
+    files = archive()
+    stored = json.loads(files[manifest.NAME])
+    (stored if part == "head" else stored["files"][0])[part] = value
+    assert words(files | written(stored)) == ["manifest.json: it lists a file or a head that no archive can have"]
+
+
+def test_a_manifest_of_another_format_is_refused():
+    files = archive()
+    stored = json.loads(files[manifest.NAME])
+    stored["header"]["format"] += "0"
+    assert words(files | written(stored)) == ["manifest.json: it has another format"]
+
+
+def test_a_manifest_that_is_written_in_another_way_is_refused():
+    files = archive()
+    other = {manifest.NAME: files[manifest.NAME] + b"\n"}
+    assert words(files | other) == ["manifest.json: it is not in the format that an export writes"]
+
+
+def test_a_manifest_that_lists_files_in_another_order_is_found():
+    files = archive()
+    stored = json.loads(files[manifest.NAME])
+    stored["files"].reverse()
+    assert "manifest.json: its files are not in the order in which they were written" in words(files | written(stored))
+
+
+def written(stored: dict) -> dict[str, bytes]:
+    """The manifest as an export writes it."""
+    return {manifest.NAME: json.dumps(stored, indent=1, sort_keys=True).encode() + b"\n"}
+
+
+@pytest.mark.parametrize("line", [b"{}\n", b'{"line":x,"chain":"' + b"a" * 64 + b'"}\n'])
+def test_of_a_file_of_other_lines_the_first_twenty_are_found(line):
+    files = archive(30, 1 << 20)
+    found = verify(Memory(with_lines(files, FILES[0], [line] * 30))).findings
+    of_lines = [each for each in found if each.file == FILES[0]]
+    assert [each.line for each in of_lines] == list(range(1, 21))
+    assert {each.words for each in of_lines} == {"this line is not from an archive"}
 
 
 def test_without_its_manifest_nothing_verifies():
@@ -277,8 +353,12 @@ def test_an_archive_of_before_the_key_was_changed_verifies_while_the_old_key_is_
         [SECRET],
     )
     assert words(files) == []
+    settings.AUDIT_ARCHIVE_KEY = ""
+    assert words(files) == []
     settings.AUDIT_ARCHIVE_KEY_FALLBACKS = []
-    assert "not known here" in words(files)[0]
+    assert words(files) == [
+        "manifest.json: made with a key that is not known here: AUDIT_ARCHIVE_KEY, or else SECRET_KEY"
+    ]
 
 
 def test_a_key_of_its_own_is_not_one_that_the_web_servers_have(settings):
@@ -297,9 +377,33 @@ def test_environments_have_different_keys(settings):
 
 
 def test_a_short_key_is_refused(settings):
-    settings.AUDIT_ARCHIVE_KEY = "short"
+    settings.AUDIT_ARCHIVE_KEY = "x" * keys.SHORTEST
+    assert keys.signing_key().name
+    settings.AUDIT_ARCHIVE_KEY = "x" * (keys.SHORTEST - 1)
     with pytest.raises(Invalid):
         keys.signing_key()
+
+
+def test_other_parts_of_the_same_text_have_another_digest():
+    key = keys.signing_key()
+    assert key.mac(b"a", b"bc") != key.mac(b"ab", b"c")
+
+
+NAME, BEGINNING = "foijhmphddlmalal", "cjjkioaglfnaoiknhcchbcpcibcfihnmnfjbpdfckpabopckccapkbdkgpaigcgp"
+LINE = (
+    b'{"line":1,"trail":"aaaaaaaaaaaaaaaa","entry":{"a":[null,"\\u00fc"],"n":'
+    b'1},"chain":"jpioogajpoegbcopikhkncmjbnlhflhiognkolfggjlcbbknpcgdhcmnmchpjnea"}\n'
+)
+HEAD = "lljohpmkcibgegnegigafdnndkgmnmnceoemdllbaopmhjlgfnbgelegieiccegp"
+
+
+def test_an_archive_of_an_earlier_version_verifies():
+    """Its key, header and lines are digested as they were then: these digests must never change."""
+    key = keys.signing_key()
+    chain = Chain(key, header(key).canonical())
+    assert (key.name, chain.value) == (NAME, BEGINNING)
+    assert chain.seal("a" * 16, {"n": 1, "a": [None, "ü"]}) == LINE
+    assert chain.head(b"rest") == HEAD
 
 
 @settings(max_examples=40)

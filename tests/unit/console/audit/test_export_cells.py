@@ -110,13 +110,13 @@ def test_no_control_of_direction_is_left_in_either_format(text):
 
 @given(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_a_json_line_is_one_line_and_says_what_the_row_says(text, payload):
-    row = replace(ROW, sentence=text, payload=payload)
+    row = replace(ROW, what_happened=text, payload=payload)
     content = JsonLines(COLUMNS).rows([row, ROW]).decode()
     lines = content.splitlines()
     assert len(lines) == 2
     read = json.loads(lines[0])
     assert list(read) == [each.name for each in fields(ExportRow)]
-    assert read["sentence"] == text.encode("utf-8", "replace").decode()
+    assert read["what_happened"] == text.encode("utf-8", "replace").decode()
 
 
 def test_excel_is_told_that_it_is_utf_8():

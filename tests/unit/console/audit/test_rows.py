@@ -8,10 +8,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console.audit.rows import row_of_entry, row_of_record
-from console.audit.sentences import sentence
+from console.audit.sentences import label_of, sentence
 from console.trail.actions import Action
 from console.trail.models import AuditEntry, IdempotencyRecord
 from tests.dynamodb import to_dynamodb
+
+
+def test_every_kind_of_action_has_a_label_of_its_own():
+    labels = [label_of(each) for each in Action]
+    assert sorted(each for each in labels if labels.count(each) > 1) == []
+
 
 NAMES = {"amira.haddad": "Amira Haddad"}
 
@@ -53,7 +59,15 @@ def row(**attributes):
                 "actor": "amira.haddad",
                 "action_payload_redacted": '{"colleague": "ben.stone", "held by": "tom.becker"}',
             },
-            "Amira Haddad assigned it to ben.stone",
+            "Amira Haddad transferred it to ben.stone",
+        ),
+        (
+            {"action_type": "tenant.changed", "action_payload_redacted": '{"changed": "language, ai_model"}'},
+            "Changed the tenant's settings: language, ai_model",
+        ),
+        (
+            {"action_type": "target.missed", "actor": "timer"},
+            "An answer became overdue",
         ),
         ({"action_type": "warm_up", "actor": "worker"}, "worker: warm up"),
         ({"action_type": "warm_up"}, "Warm up"),
@@ -80,6 +94,14 @@ def test_the_outcome_decides_the_tense(result, outcome, words, tone, note):
     shown = row(action_type="hand_off.take_over", actor="amira.haddad", result=result)
     assert (shown.outcome, shown.sentence, shown.tone, shown.note) == (outcome, words, tone, note)
     assert shown.is_pending is (outcome == "pending")
+
+
+def test_what_was_undone_is_no_failure():
+    taken_back = "failed: taken back by tom.becker before it was sent"
+    payload = '{"channel": "whatsapp"}'
+    shown = row(action_type="reply.send", actor="amira.haddad", action_payload_redacted=payload, result=taken_back)
+    assert shown.sentence == "Amira Haddad began to answer the customer over WhatsApp, then undid it"
+    assert (shown.outcome, shown.tone, shown.note) == ("undone", "", "taken back by tom.becker before it was sent")
 
 
 def test_a_colleague_is_named_as_the_actor_is():
@@ -150,7 +172,11 @@ def test_who_is_the_middleware_where_nobody_is_named():
 @pytest.mark.parametrize("action", list(Action))
 def test_every_action_has_its_own_words(action):
     said = {sentence(action, "Jo", outcome, {}) for outcome in ("success", "pending", "conflict")}
-    assert all(words.startswith("Jo ") and "_" not in words and "[" not in words and "{" not in words for words in said)
+    by_nobody = "An answer became overdue"
+    assert all(
+        words.startswith(("Jo ", by_nobody)) and "_" not in words and "[" not in words and "{" not in words
+        for words in said
+    )
 
 
 def test_what_a_careless_writer_left_is_redacted_again():

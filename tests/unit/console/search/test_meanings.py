@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, MeaningKind, is_national, matches_name, recognise
-from console.search.service import describe_meanings
 from tenants.keys import TYPES
 
 USER = "3f" * 32
@@ -180,4 +179,3 @@ def test_any_text_is_taken_for_something_or_nothing_and_never_twice_for_the_same
     meanings = recognise(typed)
     assert len(set(meanings)) == len(meanings)
     assert all(meaning.value.strip() for meaning in meanings)
-    assert bool(describe_meanings(meanings)) == bool(meanings)

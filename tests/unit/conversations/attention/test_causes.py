@@ -69,9 +69,11 @@ def test_families(status, family):
 
 
 def test_what_is_processed_for_long_is_stuck():
-    assert current_family("processing_reply", NOW - timedelta(minutes=14), NOW) is Family.WAITING_FOR_AI
-    assert current_family("processing_reply", NOW - timedelta(minutes=15), NOW) is Family.STUCK
+    assert current_family("processing_x", NOW - timedelta(minutes=14), NOW) is Family.WAITING_FOR_AI
+    assert current_family("processing_x", NOW - timedelta(minutes=15), NOW) is Family.STUCK
     assert current_family("processing", None, NOW) is Family.WAITING_FOR_AI
+    assert current_family("processing_reply", NOW - timedelta(days=1), NOW) is Family.WAITING_FOR_AI
+    assert current_family("processing_reply", NOW, NOW, attention="stuck") is Family.STUCK
     assert current_family("reply_sent", NOW - timedelta(days=3), NOW) is Family.WAITING_FOR_CUSTOMER
 
 
@@ -82,10 +84,21 @@ def test_what_failed_needs_attention_at_once(status):
 
 
 def test_what_hangs_does_so_after_a_while():
-    soon = judged(conversation_status="processing_reply", updated_at=ago(minutes=14))
+    soon = judged(conversation_status="processing", updated_at=ago(minutes=14))
     assert (soon.cause, soon.again_at) == (None, NOW + timedelta(minutes=1))
-    found = judged(conversation_status="processing_reply", updated_at=ago(minutes=15))
+    found = judged(conversation_status="processing", updated_at=ago(minutes=15))
     assert (found.cause, found.since) == (Cause.STUCK, NOW - timedelta(minutes=15))
+
+
+def test_a_lock_hangs_after_a_while_of_its_own():
+    locked = {"conversation_status": "processing_reply", "updated_at": ago(days=1)}
+    assert judged(**locked).cause is None
+    soon = judged(**locked, lock_seen_at=ago(minutes=14))
+    assert (soon.cause, soon.again_at) == (None, NOW + timedelta(minutes=1))
+    found = judged(**locked, lock_seen_at=ago(minutes=15))
+    assert (found.cause, found.since) == (Cause.STUCK, NOW - timedelta(minutes=15))
+    assert judged(**locked, lock_seen_at=ago(minutes=15), hand_off_left_at=ago(minutes=16)).cause is Cause.STUCK
+    assert judged(**locked, lock_seen_at=ago(minutes=15), hand_off_left_at=ago(minutes=14)).cause is None
 
 
 def test_the_customer_spoke_last_and_nobody_answered():

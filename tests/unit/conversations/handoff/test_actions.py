@@ -9,6 +9,7 @@ import pytest
 from console.errors import BadReference, Forbidden, Invalid
 from console.permissions import Role
 from console.refs import seal_data
+from conversations.converting import hand_off_of
 from conversations.handoff.actions import (
     BEGINS,
     ENDS_WITH_AI,
@@ -25,7 +26,6 @@ from conversations.handoff.actions import (
 )
 from conversations.handoff.stored import Expression
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
 from conversations.records import HandOff, HandOffState
 from tests.support.conversations.handoff.kit import ADMIN, ANA, BEN, CHANNEL, COMPANY, CONVERSATION, KEY, staff
 
@@ -62,14 +62,17 @@ def effect(action: HandOffAction, seen: tuple[bool, str], stored: dict[str, Any]
 
 RAISED = {"flag": True, "requested_at": NOW, "reason": None}
 CLEARED = {"flag": False, "reason": None, "wanted": False}
-ANEW = (ATTENTION, *LAST_TIME)
-GONE = (AGENT, TAKEN_AT, "hand_off_requested_at", "gsi_hand_off_queue", *LAST_TIME, ATTENTION)
-WITH_AI = ("gsi_hand_off_queue", "hand_off_requested_at", ATTENTION)
+OWED = "hand_off_owed_at"
+ANEW = (ATTENTION, *LAST_TIME, OWED)
+GONE = (AGENT, TAKEN_AT, "hand_off_requested_at", "gsi_hand_off_queue", *LAST_TIME)
+WITH_AI = ("gsi_hand_off_queue", "hand_off_requested_at")
+LEFT = "hand_off_left_at"
 TAKEN, OF_GROUP, UNHELD = (
     {"queue": HELD_KEY, "agent": "ben"},
     ("hand_off_group", ATTENTION),
     (AGENT, TAKEN_AT, ATTENTION),
 )
+RETURNED = {"left_at": NOW, "to_ai_at": NOW}
 GIVEN = {"queue": HELD_KEY, "agent": "cy"}
 
 
@@ -81,7 +84,13 @@ GIVEN = {"queue": HELD_KEY, "agent": "cy"}
         (A.TAKE_OVER, OVERRIDDEN, {"flag": True} | TAKEN, True, (ATTENTION,)),
         (A.TAKE, WAITS, TAKEN, True, OF_GROUP),
         (A.TAKE_FROM_COLLEAGUE, HELD, TAKEN, True, OF_GROUP),
-        (A.ASSIGN, AI, RAISED | GIVEN, False, (*OF_GROUP, *(each for each in LAST_TIME if each != "hand_off_group"))),
+        (
+            A.ASSIGN,
+            AI,
+            RAISED | GIVEN,
+            False,
+            (*OF_GROUP, *(each for each in (*LAST_TIME, OWED) if each != "hand_off_group")),
+        ),
         (A.ASSIGN, WAITS, GIVEN, True, OF_GROUP),
         (A.ASSIGN, HELD, GIVEN, True, OF_GROUP),
         (A.RELEASE, HELD, {"queue": WAITING_KEY}, True, UNHELD),
@@ -90,11 +99,11 @@ GIVEN = {"queue": HELD_KEY, "agent": "cy"}
         (A.MARK_URGENT, HELD, {"queue": HELD_KEY, "urgent": "by hand"}, True, (ATTENTION,)),
         (A.MARK_NOT_URGENT, WAITS, {"queue": WAITING_KEY, "urgent": "no"}, True, (ATTENTION,)),
         (A.MARK_NOT_URGENT, HELD, {"queue": HELD_KEY, "urgent": "no"}, True, (ATTENTION,)),
-        (A.HAND_BACK, HELD, CLEARED | {"left_at": NOW}, False, GONE),
-        (A.LEAVE_TO_AI, HELD, CLEARED | {"to_ai_at": NOW}, False, GONE),
-        (A.LEAVE_TO_AI, AI, {"wanted": False, "to_ai_at": NOW}, False, WITH_AI),
-        (A.LEAVE, AI, {"wanted": False, "left_at": NOW}, False, WITH_AI),
-        (A.ACKNOWLEDGE, OVERRIDDEN, {"wanted": False, "left_at": NOW}, False, GONE),
+        (A.HAND_BACK, HELD, CLEARED | RETURNED, False, (*GONE, OWED, ATTENTION)),
+        (A.LEAVE_TO_AI, HELD, CLEARED | {"to_ai_at": NOW}, False, (*GONE, LEFT, OWED, ATTENTION)),
+        (A.LEAVE_TO_AI, AI, {"wanted": False, "to_ai_at": NOW}, False, (*WITH_AI, LEFT, OWED, ATTENTION)),
+        (A.LEAVE, AI, {"wanted": False, "left_at": NOW}, False, (*WITH_AI, OWED, ATTENTION)),
+        (A.ACKNOWLEDGE, OVERRIDDEN, {"wanted": False} | RETURNED, False, (*GONE, OWED, ATTENTION)),
     ],
 )
 def test_an_action_writes_this_and_no_more(action, seen, values, kept, removed):
@@ -250,9 +259,9 @@ def test_what_each_may_do_in_each_state(settings, leads_back):
             ADMIN: (*take_from, *mine, *GIVES, *URGENCY),
         },
         HandOffState.OVERRIDDEN: {
-            ANA: (A.TAKE_OVER, A.ACKNOWLEDGE),
+            ANA: (A.TAKE_OVER, A.ACKNOWLEDGE, *leave),
             BEN: (A.TAKE_OVER,),
-            ADMIN: (A.TAKE_OVER, A.ACKNOWLEDGE),
+            ADMIN: (A.TAKE_OVER, A.ACKNOWLEDGE, *leave),
         },
     }
     for state, of_people in expected.items():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from console.schema.tables import RECIPIENT_NAMES
 from conversations.handoff.stored import (
     ATTRIBUTES,
     Conditions,
@@ -42,8 +43,8 @@ def test_a_reason_of_any_type_is_text(stored, expected):
 
 
 def test_what_is_read_of_a_conversation_for_an_action():
-    """Its hand-off, and what tells scope, age, expiry, routing and whether a service is at work; never its messages."""
-    ours = HAND_OFF | {"hand_off_routing_before"}
+    """Its hand-off, what tells scope, age, expiry, routing and whether a service is at work, and the names to mask."""
+    ours = HAND_OFF | {"hand_off_routing_before", "hand_off_no_answer_at"}
     known = {
         "primary_channel",
         "conversation_id",
@@ -52,6 +53,7 @@ def test_what_is_read_of_a_conversation_for_an_action():
         "updated_at",
         "conversation_status",
         "ttl",
+        *RECIPIENT_NAMES,
     }
     assert sorted(ATTRIBUTES) == sorted(ours | known | {SWITCH})
 

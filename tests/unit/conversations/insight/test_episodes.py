@@ -1,6 +1,5 @@
 """An item told in episodes: by silence, by who wrote, in every spelling, and whatever is in it."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, has_same_facts
 from tests.dynamodb import to_dynamodb
+from tests.growth import check_growth, cpu_seconds
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, after, item, said, storable
 from tests.unit.conversations.test_messages import JSON_LIKE
 
@@ -124,6 +124,8 @@ def test_versions_are_named_as_services_name_them(stored, version):
     [
         ("failed_unknown", "provider_down", ("failed_unknown", "provider_down")),
         ("Failed_To_Send", None, ("failed_to_send", "unknown")),
+        ("error", "Zebedee", ("error", "other")),
+        ("error", "Timeout", ("error", "Timeout")),
         ("error", "No answer from +447700900123", ("error", "other")),
         ("retry", "provider_down", ("", "")),
     ],
@@ -187,16 +189,6 @@ def test_no_message_is_lost_or_counted_twice(messages):
     assert sum(sum(each.by.values()) for each in found.episodes) == sum(each["role"] != "system" for each in messages)
 
 
-def cpu(work) -> float:
-    """CPU seconds, the fastest of three."""
-    taken = []
-    for _ in range(3):
-        begun = time.process_time()
-        work()
-        taken.append(time.process_time() - begun)
-    return min(taken)
-
-
 @pytest.mark.slow
 def test_an_item_of_ten_thousand_messages_takes_time_in_proportion():
     def seconds(many: int) -> float:
@@ -205,7 +197,6 @@ def test_an_item_of_ten_thousand_messages_takes_time_in_proportion():
             *(said(roles[number % 3], number * HOUR) for number in range(many)),
             hand_off_message_ids=[f"m{number * 3600}" for number in range(0, many, 3)],
         )
-        return cpu(lambda: episodes_of(long))
+        return cpu_seconds(lambda: episodes_of(long))
 
-    first, four_times = seconds(2_500), seconds(10_000)
-    assert four_times < 8 * first
+    check_growth(seconds, 2_500, most=8)

@@ -1,11 +1,10 @@
 """Hand-offs told from a trail: who was asked for, who came, how long it took, and when the AI had it again."""
 
-import time
-
 import pytest
 
 from console.trail.actions import Action
 from conversations.insight.hand_offs import periods_of
+from tests.growth import check_growth, cpu_seconds
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail, after
 
 TAKE, TAKE_OVER, STEAL = "hand_off.take", "hand_off.take_over", "hand_off.take_from_colleague"
@@ -139,12 +138,7 @@ def test_long_trails_take_time_in_proportion():
         trail = Trail()
         for number in range(many):
             trail.asks(number * DAY).add(TAKE, number * DAY + MINUTE).add(HAND_BACK, number * DAY + HOUR)
-        taken = []
-        for _ in range(3):
-            begun = time.process_time()
-            assert len(told(trail)) == many
-            taken.append(time.process_time() - begun)
-        return min(taken)
+        assert len(told(trail)) == many
+        return cpu_seconds(lambda: told(trail))
 
-    first, four_times = seconds(300), seconds(1_200)
-    assert four_times < 8 * first
+    check_growth(seconds, 300, most=8)

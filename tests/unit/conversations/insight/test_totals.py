@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
+from conversations.converting import model_in
 from conversations.insight.episodes import episodes_of
 from conversations.insight.prices import Tokens, cost
 from conversations.insight.totals import in_dollars, totals_of
-from conversations.messages import IDENTITY, TIME, TOKENS, StoredMessages
+from conversations.messages.message import IDENTITY, TIME, TOKENS, StoredMessages
 from conversations.models import Conversation
-from conversations.reading import model_in
 from conversations.records import ReplyStatus
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
-from tests.model.redaction.test_growth import check_growth
+from tests.model.redaction.test_growth import check_text
 from tests.unit.conversations.test_messages import JSON_LIKE
 
 START = datetime(2026, 1, 15, 10, tzinfo=UTC)
@@ -330,4 +330,4 @@ def test_totals_take_time_in_proportion_to_the_messages():
         entries = [says(roles[number % 3], number, **used(100, 5)) for number in range(count)]
         return StoredMessages.of(to_dynamodb({"messages": entries})["messages"])
 
-    check_growth(talk, size=500, read=lambda stored: totals_of(item, stored, START))
+    check_text(talk, size=500, read=lambda stored: totals_of(item, stored, START))

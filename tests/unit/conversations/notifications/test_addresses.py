@@ -2,6 +2,7 @@
 
 import pytest
 
+from console.provisioning.policies import document
 from conversations.notifications.addresses import LONGEST_ADDRESS, DestinationKind, address_problem
 from conversations.notifications.destinations import kinds
 from tests.refusals import refused
@@ -14,7 +15,9 @@ NO_USER = "Enter the address without a user, password or fragment."
 INSIDE = "This address is not on the public internet."
 WEBHOOKS = {
     HOOK: "",
-    "https://hooks.example.com:8443/a?b=c": "",
+    "https://hooks.example.com:443/a?b=c": "",
+    "https://hooks.example.com:8443/": "Use the port 443.",
+    "https://hooks.example.com:22/": "Use the port 443.",
     "https://203.0.113.9.example.com/": "",
     "https://8.8.8.8/": "",
     "https://[2606:4700::1111]/": "",
@@ -37,7 +40,7 @@ WEBHOOKS = {
     "https://hooks.example.com/#top": NO_USER,
     "https://helpdesk\\@hooks.example.com/": NO_USER,
     "https://127.0.0.1/": INSIDE,
-    "https://127.8.9.10:8443/": INSIDE,
+    "https://127.8.9.10/": INSIDE,
     "https://0.0.0.0/": INSIDE,
     "https://10.1.2.3/": INSIDE,
     "https://172.16.0.1/": INSIDE,
@@ -52,7 +55,15 @@ WEBHOOKS = {
     "https://[fe80::1]/": INSIDE,
     "https://[fd00:ec2::254]/": INSIDE,
     "https://localhost/": INSIDE,
-    "https://LOCALHOST:8443/": INSIDE,
+    "https://LOCALHOST/": INSIDE,
+    "https://192.0.0.8/": INSIDE,
+    "https://192.0.0.170/": INSIDE,
+    "https://[fec0::1]/": INSIDE,
+    # 10.0.0.1 by way of NAT64, 6to4 and Teredo.
+    "https://[64:ff9b::a00:1]/": INSIDE,
+    "https://[64:ff9b:1::a00:1]/": INSIDE,
+    "https://[2002:a00:1::]/": INSIDE,
+    "https://[2001:0:a00:1::]/": INSIDE,
     "https://app.localhost/": INSIDE,
     "https://printer.local/": INSIDE,
     "https://printer.local./": INSIDE,
@@ -141,3 +152,26 @@ def test_settings_that_would_lead_nowhere_are_refused(settings, name, value):
     assert refused() == ""
     setattr(settings, name, value)
     assert name in refused()
+
+
+def test_only_topics_of_listed_accounts_can_be_entered_and_published_to(settings):
+    settings.NOTIFICATIONS_TOPIC_ACCOUNTS = ["111122223333"]
+    topic = "arn:aws:sns:eu-west-2:{}:console-events"
+    assert address_problem(K.SNS, topic.format("123456789012")) == "Enter a topic of 111122223333."
+    assert address_problem(K.SNS, topic.format("111122223333")) == ""
+    [resource] = _topics("123456789012")
+    assert resource == "arn:aws:sns:*:111122223333:console-*"
+    settings.NOTIFICATIONS_TOPIC_ACCOUNTS = []
+    [resource] = _topics("123456789012")
+    assert resource == "arn:aws:sns:*:123456789012:console-*"
+
+
+def _topics(account: str) -> list[str]:
+    [found] = [each for each in document("notifier", account)["Statement"] if each["Sid"] == "Topics"]
+    return found["Resource"]
+
+
+def test_a_listed_port_of_a_webhook_can_be_entered(settings):
+    settings.NOTIFICATIONS_PORTS = ["443", "8443"]
+    assert address_problem(K.WEBHOOK, "https://hooks.example.com:8443/") == ""
+    assert address_problem(K.WEBHOOK, "https://hooks.example.com:9/") == "Use the port 443 or 8443."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.saved_replies.filling import PLACEHOLDERS, fill, unknown_in
+from conversations.team.saved_replies.filling import PLACEHOLDERS, fill, unknown_in
 
 PIECES = st.one_of(
     st.sampled_from([f"{{{name}}}" for name in PLACEHOLDERS]),

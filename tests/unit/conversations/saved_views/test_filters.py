@@ -3,10 +3,10 @@
 import pytest
 
 from console.errors import Invalid
-from conversations.forms import CompanyListFilter
+from conversations.lists.forms import CompanyListFilter
+from conversations.lists.saved_views.records import FilteredList, address_of, check, describe, known_filters
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import mark_of_reason
-from conversations.saved_views.records import FilteredList, address_of, check, describe, known_filters
 
 QUEUE, CONVERSATIONS = FilteredList.QUEUE, FilteredList.CONVERSATIONS
 WHOLE_QUEUE = {

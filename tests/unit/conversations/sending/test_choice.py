@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from conversations.sending.providers import choice
-from conversations.sending.providers.outbox_only import OutboxOnly
-from conversations.sending.providers.sendgrid import SendGrid
-from conversations.sending.providers.twilio import Twilio
+from conversations.providers import choice
+from conversations.providers.outbox_only import OutboxOnly
+from conversations.providers.sendgrid import SendGrid
+from conversations.providers.twilio import Twilio
 
 SECRETS = {"twilio_account_sid": "AC1", "twilio_auth_token": "t", "sendgrid_auth_value": "k"}
 
@@ -40,7 +40,7 @@ def test_every_name_is_of_an_adapter(settings):
 
 def test_choosing_imports_no_library():
     code = (
-        "import sys, tests.settings; from conversations.sending.providers import choice;"
+        "import sys, tests.settings; from conversations.providers import choice;"
         "print([each for each in ('twilio', 'sendgrid', 'requests') if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

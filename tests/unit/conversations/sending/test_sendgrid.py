@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from conversations.sending.emails import as_html
-from conversations.sending.providers import (
+from conversations.providers import (
     CannotAsk,
     CredentialsRejected,
     Delivery,
@@ -25,7 +24,8 @@ from conversations.sending.providers import (
     Rejected,
     sendgrid,
 )
-from conversations.sending.providers.sendgrid import SendGrid
+from conversations.providers.emails import as_html
+from conversations.providers.sendgrid import SendGrid
 from demo.provider import SENDGRID_KEY, ProviderFault
 from tests.unit.conversations.sending.conftest import says_nothing
 

@@ -3,12 +3,13 @@
 import json
 import logging
 import socket
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from console import clock
-from conversations.sending.providers import (
+from conversations.providers import (
     CannotAsk,
     CredentialsRejected,
     Delivery,
@@ -20,7 +21,7 @@ from conversations.sending.providers import (
     twilio,
     twilio_http,
 )
-from conversations.sending.providers.twilio import Twilio
+from conversations.providers.twilio import Twilio
 from demo.provider import ACCOUNT, TEMPLATE, TOKEN, ProviderFault
 from tests.unit.conversations.sending.conftest import CUSTOMER, LANDLINE, LATE, OPTED_OUT, says_nothing
 
@@ -242,7 +243,7 @@ class TestFind:
 
     def test_other_texts_numbers_and_earlier_messages_are_not_it(self, provider, monkeypatch):
         adapter, now = Twilio(SECRET), clock.now()
-        monkeypatch.setattr(clock, "now", lambda: now - timedelta(seconds=7))
+        monkeypatch.setattr(clock, "now", lambda: now - timedelta(minutes=11))
         adapter.send(outgoing())
         monkeypatch.setattr(clock, "now", lambda: now)
         adapter.send(outgoing(text="Something else"))
@@ -257,6 +258,23 @@ class TestFind:
             monkeypatch.setattr(clock, "now", lambda at=seconds: now + timedelta(seconds=at))
             sids.append(adapter.send(outgoing(text=f" {TEXT.replace(' ', '  ')}\n")))
         assert adapter.find(outgoing(begun_at=now)) == sids[1]
+
+    @pytest.mark.parametrize("seconds", [-300, 0, 300])
+    def test_it_is_looked_for_in_the_providers_own_time(self, provider, monkeypatch, seconds):
+        """By its `Date`: of equal ones, it is the first after its sending began, and not one of a minute before."""
+        provider.ahead = timedelta(seconds=seconds)
+        adapter, now, sids = Twilio(SECRET), clock.now(), []
+        for at in (-60, 1, 60):
+            monkeypatch.setattr(clock, "now", lambda at=at: now + timedelta(seconds=at))
+            sids.append(adapter.send(outgoing()))
+        assert Twilio(SECRET).find(outgoing(begun_at=now)) == sids[1]
+
+    @pytest.mark.parametrize(("minutes", "is_found"), [(9, True), (-9, True), (-11, False)])
+    def test_it_is_found_though_another_machine_began_at_another_time(self, provider, minutes, is_found):
+        adapter, began = Twilio(SECRET), clock.now() - timedelta(minutes=minutes)
+        sid = adapter.send(outgoing())
+        assert adapter.find(outgoing(begun_at=began)) == (sid if is_found else None)
+        assert adapter.find(outgoing(begun_at=began, others=frozenset({sid}))) is None
 
     def test_of_equal_ones_of_one_second_it_is_the_first(self, provider, monkeypatch):
         now = clock.now()
@@ -290,6 +308,8 @@ class TestFind:
             adapter.send(outgoing(text=f"Another {number}"))
         with pytest.raises(CannotAsk):
             adapter.find(message)
+        # Messages from before the time that is looked at matter to nobody.
+        assert adapter.find(replace(message, begun_at=message.begun_at + timedelta(minutes=11))) is None
 
     @pytest.mark.parametrize(
         "body", [b"", b"[]", b"{}", b'{"messages": 7}', b'{"messages": [7]}', b'{"messages": [{"sid": []}]}', b"[" * 99]

@@ -30,6 +30,7 @@ DATA = st.fixed_dictionaries(
         "tokens": st.just({"total": 5}),
         "model": st.sampled_from(["m1", "m2"]),
         "agents": st.just({"ana": [1, 0, 2]}),
+        "started": st.integers(0, 3).map("2026-03-01T0{}:00:00+00:00".format),
     },
 )
 SLICES = st.builds(Slice, st.none() | NAMES, st.none() | st.sampled_from(["email", "sms"]))
@@ -73,17 +74,20 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
     expected = sorted(place for place, amount in amounts.items() if amount)
     source = NumberSource(KIND, OWNER, topic, where, pattern, date.fromisoformat(first), date.fromisoformat(last))
     shown, after = Counter(), None
-    days = []
+    order: list[tuple[str, str, str]] = []
+    in_parts = False
     for _ in range(60):
         page = read_drill_down(source, after, rows)
         assert page.amount == sum(amounts.values())
         assert len(page.facts) <= max(rows, 60)
         shown.update((fact.day.day, fact.id) for fact in page.facts)
-        days += [fact.day.day for fact in page.facts]
+        order += [(fact.day.day, fact.data.get("started", ""), fact.id) for fact in page.facts]
+        in_parts = in_parts or page.in_parts
         if (after := page.next) is None:
             break
     assert sorted(shown.elements()) == expected
-    assert days == sorted(days, reverse=True)
+    assert in_parts or order == sorted(order, reverse=True)
+    assert in_parts == (reads == 1 and bool(expected))
 
 
 def test_a_page_ends_after_so_many_reads_and_says_where(store, monkeypatch):
@@ -114,4 +118,20 @@ def test_a_day_of_many_facts_is_read_in_parts(store, monkeypatch):
         found += [fact.id for fact in page.facts]
         if (after := page.next) is None:
             break
-    assert found == [f"c{number}#000" for number in (1, 3, 5, 7)]
+        assert page.in_parts
+    assert sorted(found) == [f"c{number}#000" for number in (1, 3, 5, 7)]
+
+
+def test_facts_of_a_day_are_listed_newest_first_over_pages(store):
+    day = FactDay(KIND, OWNER, FIRST.isoformat())
+    for number, hour in enumerate((9, 23, 1, 14, 23)):
+        began = f"2026-03-01T{hour:02}:00:00+00:00"
+        assert write_fact(InsightFact(day, f"c{number}#000", {"customer": 1, "started": began}), StoredFact())
+    roll(day)
+    source = NumberSource(KIND, OWNER, Topic.OUTCOMES, Slice(), ("wrote",), FIRST, FIRST)
+    first = read_drill_down(source, None, 2)
+    second = read_drill_down(source, first.next, 2)
+    third = read_drill_down(source, second.next, 2)
+    shown = [[fact.id[:2] for fact in page.facts] for page in (first, second, third)]
+    assert shown == [["c4", "c1"], ["c3", "c0"], ["c2"]]
+    assert third.next is None

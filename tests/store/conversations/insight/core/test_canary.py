@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from console.store.calls import table_name
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange
 from conversations.insight.facts import FactKind
 from conversations.insight.reports import PAGES
 from conversations.insight.rolling import roll_changed
+from conversations.workers.streams.records import StreamChange
 from tests.dynamodb import from_dynamodb
 from tests.people import auditor, signed_in
 from tests.store.conversations.insight.core.kit import NOW

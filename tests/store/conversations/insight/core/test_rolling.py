@@ -12,7 +12,7 @@ from conversations.insight.facts import InsightFact, StoredFact, changed_days, m
 from conversations.insight.measures import Topic
 from conversations.insight.rolling import roll, roll_changed
 from conversations.insight.sums import Slice, read_sums, write_sums
-from conversations.work import insight_worker
+from conversations.work.parts import insight_worker
 from tests import faults
 from tests.store.conversations.insight.core.kit import DAY, NOW, WHEN, begin_anew, killed, roll_until_quiet, sums
 from tests.support.tenants.kit import MOST_CALLS

@@ -8,9 +8,9 @@ import pytest
 from console.errors import StoreUnavailable, Throttled
 from conversations.handoff import perform
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import StreamChange
 from conversations.insight import writing
 from conversations.insight.rebuilding import rebuild_conversations
+from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.model.conversations.insight.writers import entry_of
 from tests.store.conversations.insight.core.kit import (

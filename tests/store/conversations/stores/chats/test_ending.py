@@ -195,7 +195,7 @@ def test_the_same_second_of_somebody_else_is_not_taken_for_ours(store, begun):
         end(begun)
 
 
-@pytest.mark.local_only
+@pytest.mark.dynoxide_only
 def test_of_many_at_once_one_ends_it(store, begun):
     question = END.ask(parts(begun), ADMIN, QueryDict("confirm=1"))
 

@@ -11,8 +11,8 @@ from console.context import navigation
 from console.errors import NotFound, TableMissing
 from console.logs import without_credentials
 from console.permissions import Role
-from console.schema.check import inspect
-from console.schema.definition import create_table_request
+from console.provisioning.check import inspect
+from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store import presence
 from conversations.stores import section_of

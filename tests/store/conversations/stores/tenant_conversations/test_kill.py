@@ -7,7 +7,7 @@ from tests.store.conversations.handoff.test_kill import MOST_CALLS, victims  # n
 from tests.support.conversations.stores.tenant_conversations.kit import ADMIN, REF, TENANT, item
 
 # As in the hand-off: what a process that dies leaves behind, the real store shows.
-pytestmark = pytest.mark.local_only
+pytestmark = pytest.mark.dynoxide_only
 
 
 @pytest.mark.parametrize("kill", ["before", "after"])

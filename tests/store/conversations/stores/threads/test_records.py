@@ -1,5 +1,6 @@
 """A thread as it is loaded and shown: the schema's items and what drifts from them, windows, scope, redaction."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -339,6 +340,21 @@ def test_everything_is_redacted_unless_raw(store):
     assert "7700900123" not in shown
     assert mail not in shown
     assert number in repr(page(parts=(base, "t")).talk)
+
+
+@pytest.mark.parametrize("user", ["zebedee.quack", "zebedee.quack@uni.example"])
+def test_a_name_that_the_users_id_spells_is_masked_unless_raw(store, user):
+    base, told = f"{ORG}#{user}", "Zebedee Quack's invoice"
+    store.put("THREADS", thread("t", base=base, title=told, user_id=user))
+    store.put("THREADS", llm("m", PK=f"{base}#t", content=told, feedback="Quack again"))
+    shown = page(AUDITOR, raw=False, parts=(base, "t"))
+    listed = [adapter.listing(place, AUDITOR, ListParameters()) for place in (("org", ORG), ("user", ORG, "", user))]
+    texts = repr([shown.title, shown.facts, [(each.blocks, each.extra.feedback) for each in messages(shown)]])
+    texts += repr([each.note for each in shown.links])
+    texts += repr([(each.title, [(row.name, row.cells, row.detail) for row in each.rows]) for each in listed])
+    assert texts.count("invoice") == 4
+    assert not re.search("zebedee|quack", texts, re.IGNORECASE)
+    assert "Quack" in repr(page(parts=(base, "t")).talk)
 
 
 # --- Expired, out of scope, another role -----------------------------------------------------------------------------

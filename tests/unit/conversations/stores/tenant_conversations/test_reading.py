@@ -175,7 +175,7 @@ def test_what_is_as_large_as_an_item_can_be_is_cut_after_it_was_masked():
     text = ("x" * (reading.TEXT_SHOWN - 6)) + f" {NUMBER} " + "y" * 340_000
     stored = StoredTenantConversation.of(read(messages=text))
     (masked, _), (plain, left_out) = as_stored(stored, raw=False), as_stored(stored, raw=True)
-    assert len(masked) == len(plain) == reading.TEXT_SHOWN
+    assert len(masked) <= len(plain) == reading.TEXT_SHOWN
     assert left_out == len(text) - reading.TEXT_SHOWN
     assert not re.search(r"\d", masked[-6:].replace("***-", ""))
 

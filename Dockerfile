@@ -5,8 +5,8 @@
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
-# requirements-observability.txt adds traces and error reports.
-ARG REQUIREMENTS=requirements-prod.txt
+# requirements/observability.txt adds traces and error reports.
+ARG REQUIREMENTS=requirements/prod.txt
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /opt/console
 COPY ${REQUIREMENTS} /tmp/requirements.txt

@@ -11,7 +11,7 @@ default:
 # Make the environment with everything for development.
 setup:
     python3 -m venv .venv
-    pip install -q -r requirements-dev.txt
+    pip install -q -r requirements/dev.txt
 
 # Run the console with an embedded DynamoDB and data.
 demo *args:

@@ -265,7 +265,7 @@ def check_observability(app_configs: Any, **_: Any) -> Messages:
     for name in lacking:
         yield StartRefusal(
             f"{name} is set, but the packages it needs are not installed.",
-            hint="pip install --require-hashes -r requirements-observability.txt",
+            hint="pip install --require-hashes -r requirements/observability.txt",
             id="console.E014",
         )
     if "SENTRY_DSN" not in lacking and not reports.can_be_sent():

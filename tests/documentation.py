@@ -97,8 +97,11 @@ def described() -> dict[str, str]:
 
 
 def every_page() -> list[Path]:
-    """README.md, the other pages beside it, and those of `docs/`."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """README.md, the other pages beside it, and those of `.github/` and `docs/`."""
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *(path for name in (".github", "docs") for path in sorted((ROOT / name).rglob("*.md"))),
+    ]
 
 
 def parts() -> dict[str, str]:

@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-PINS = sorted(ROOT.glob("requirements*.txt"))
+PINS = sorted((ROOT / "requirements").glob("*.txt"))
 
 
 # --- pins -------------------------------------------------------------------------------------------------------------
@@ -32,10 +32,15 @@ def test_every_package_is_pinned_once_for_all_versions_of_python(pins):
     assert [name for name, times in pinned.items() if times > 1] == []
 
 
+def test_the_file_at_the_top_installs_what_is_pinned_for_the_demo():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["-r requirements/demo.txt"]
+
+
 def test_hooks_into_libraries_were_tried_on_the_versions_that_are_pinned():
     text = (ROOT / "docs" / "decisions" / "hooks-into-libraries.md").read_text()
     tried = dict(re.findall(r"^\| ([a-z-]+) \| ([\d.]+) \|", text, flags=re.M))
-    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-dev.txt").read_text(), flags=re.M))
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements/dev.txt").read_text(), flags=re.M))
     assert set(tried) >= {"botocore", "pynamodb", "moto"}
     assert tried == {name: pinned[name] for name in tried}
 
@@ -52,11 +57,17 @@ def test_renovate_can_run_the_command_that_made_the_pins(pins):
 
 
 def test_updates_come_weekly_in_groups_and_nothing_merges_itself():
-    renovate = json.loads((ROOT / "renovate.json").read_text())
+    text = (ROOT / ".github" / "renovate.json").read_text()
+    renovate = json.loads(text)
     assert renovate["schedule"] == renovate["lockFileMaintenance"]["schedule"] == ["before 6am on monday"]
-    assert set(re.findall(r'"automerge": (\w+)', (ROOT / "renovate.json").read_text())) == {"false"}
+    assert set(re.findall(r'"automerge": (\w+)', text)) == {"false"}
     [pattern] = renovate["pip-compile"]["managerFilePatterns"]
-    assert all(re.fullmatch(pattern.strip("/^$"), pins.name) for pins in PINS)
+    found = {
+        path
+        for path in (*PINS, ROOT / "requirements.txt")
+        if re.search(pattern.strip("/"), str(path.relative_to(ROOT)))
+    }
+    assert found == set(PINS)
     grouped = {manager for rule in renovate["packageRules"] for manager in rule["matchManagers"] if rule["groupName"]}
     assert grouped == set(renovate["enabledManagers"])
 

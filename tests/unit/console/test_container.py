@@ -52,7 +52,7 @@ def is_sent(path: str) -> bool:
 def _is_match(path: str, pattern: str) -> bool:
     if pattern.startswith("**/"):
         return fnmatch(PurePosixPath(path).name, pattern.removeprefix("**/"))
-    return "/" not in path and fnmatch(path, pattern)
+    return path.count("/") == pattern.count("/") and fnmatch(path, pattern)
 
 
 def test_image_starts_gunicorn_as_the_unit_does_for_all_addresses_of_the_container():
@@ -91,12 +91,13 @@ def test_no_key_is_in_the_image():
 def test_a_build_gets_what_is_copied_and_nothing_else():
     copied = [each.split()[:-1] for each in arguments_of("COPY") if "--from" not in each]
     sources = {name for names in copied for name in names} - {"${REQUIREMENTS}"}
-    for name in (*sources, "requirements-prod.txt", "requirements-observability.txt"):
+    for name in (*sources, "requirements/prod.txt", "requirements/observability.txt"):
         assert (ROOT / name).exists()
         assert is_sent(name)
         assert is_sent(f"{name}/file.py") or not (ROOT / name).is_dir()
-    sent = {each.name for each in ROOT.iterdir() if is_sent(each.name)}
-    assert sent == sources | {"requirements-prod.txt", "requirements-observability.txt"}
+    places = (str(each.relative_to(ROOT)) for folder in (ROOT, ROOT / "requirements") for each in folder.iterdir())
+    sent = {place for place in places if is_sent(place)}
+    assert sent == sources | {"requirements/prod.txt", "requirements/observability.txt"}
 
 
 PRIVATE = (

@@ -17,7 +17,8 @@ from pynamodb.attributes import UnicodeAttribute
 from console import clock
 from console.caching import cached_for
 from console.errors import NotFound, TableMissing
-from console.permissions import ALL, Permission, Staff
+from console.permissions import ALL, COMPANY, Permission, Staff
+from console.staff import known_companies
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
 from console.store.models import SORT_KEY_BYTES, StoreModel, TableMeta, fits, plain, plain_item
@@ -332,3 +333,9 @@ def note_company_of(stored: dict[str, dict[str, Any]]) -> None:
     created = clock.parse_instant(plain(stored["created_at"])) if "created_at" in stored else None
     name = text_of(stored.get("company_name", {}).get("S"), 120)
     note_sighting(Sighting(company_id, name, clock.to_iso(min(created or now, now))))
+
+
+def register_with_base() -> None:
+    """Register the names of companies, and which ids are theirs, for scopes. Called once at start-up."""
+    known_companies.register(names_for, COMPANY)
+    known_companies.register_existence(exists, COMPANY)

@@ -1,15 +1,25 @@
-"""What the search box finds among the platform's conversations and companies."""
+"""What the search box and the trails find among the platform's conversations and companies."""
 
 from dataclasses import replace
 
 from django.urls import reverse
 
+from console.audit import scoping
 from console.permissions import Permission, Staff
+from console.search import finders
 from console.search.finders import HITS, Finder, FinderResult, SearchHit
 from console.search.meanings import MeaningKind, is_national, matches_name
 from conversations import companies
-from conversations.converting import conversation_url, url_of
-from conversations.finding.lookups import LookupFinding, find_by_id, find_recipient
+from conversations.converting import conversation_url, url_by_id, url_of
+from conversations.finding.lookups import (
+    LookupFinding,
+    conversations_of,
+    country_codes,
+    find_by_id,
+    find_recipient,
+    ids_of,
+    known_conversation,
+)
 from conversations.records import ConversationSummary
 
 
@@ -64,3 +74,13 @@ CONVERSATIONS = Finder(
     },
 )
 COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {MeaningKind.COMPANY: _company, MeaningKind.NAME: _named})
+
+
+def register_with_base() -> None:
+    """Register the finders of the search box, and what trails ask about conversations. Called once at start-up."""
+    finders.register(CONVERSATIONS)
+    finders.register_codes(country_codes)
+    finders.register(COMPANIES)
+    scoping.register(
+        scoping.ConversationSource(known_conversation, url_by_id, companies.project_names, conversations_of, ids_of)
+    )

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from console import system_sections
 from console.system_sections import SystemSection
 from console.trees import Fact, instant_fact
 from conversations.workers.beats import IndexerHealth, read_health
@@ -44,3 +45,8 @@ def _facts(health: IndexerHealth, now: datetime) -> tuple[Fact, ...]:
         Fact("Looked at everything", "yes" if health.backfilled else "not yet"),
         *counts,
     )
+
+
+def register_with_base() -> None:
+    """Register the section of the system page. Called once at start-up."""
+    system_sections.register(TITLE, section)

@@ -6,9 +6,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from console import context
 from console.errors import NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
-from console.staff import accounts
+from console.staff import accounts, services
 from console.store.calls import parallel
 from console.trail.recording import Actor
 from conversations.companies import names_for
@@ -135,3 +136,9 @@ def _release(username: str, actor: Actor, companies: Iterable[str], reads: int) 
         unread += incomplete
         routing_left += report.routing_left
     return ReleaseReport(tuple(released), tuple(failed), unread, routing_left)
+
+
+def register_with_base() -> None:
+    """Register the navigation's count, and the release of what a disabled account holds. Called once at start-up."""
+    context.register_count("queue", "queue-count")
+    services.on_disabled.append(release_everything_of)

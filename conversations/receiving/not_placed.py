@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from console import clock
+from console import clock, system_sections
 from console.errors import Forbidden, Invalid, TableMissing
 from console.permissions import Permission, Staff
 from console.redaction import cut, excerpt, redact
@@ -17,11 +17,13 @@ from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from console.trees import Node, tree_of
 from conversations.converting import identifier_for
+from conversations.handoff.partitions import QueueState
 from conversations.messages.facts import redact_and_mask
 from conversations.outbox.bodies import NotUnderstood, inbound_message, is_first_message, message_for, parsed
 from conversations.outbox.placing import place
 from conversations.outbox.rows import NOT_PLACED, MessageRow
-from conversations.receiving import approvals
+from conversations.queue_index import refreshing
+from conversations.receiving import approvals, to_place
 from conversations.receiving.handling import written_at
 from conversations.receiving.to_place import SHOWN_CHARACTERS, delete_with_entry, take_in_by_hand
 
@@ -174,3 +176,10 @@ def _shown(row: MessageRow, staff: Staff) -> NotPlacedMessage:
         text=cut(redact(row.body or ""), SHOWN) if tree is None else "",
         can_be_retried=not row.is_cut,
     )
+
+
+def register_with_base() -> None:
+    """Register the section of the system page, and who reads the queue's messages to approve and to place."""
+    system_sections.register(TITLE, section)
+    refreshing.register_reader(QueueState.APPROVE, approvals.read_content)
+    refreshing.register_reader(QueueState.PLACE, to_place.read_content)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, system_sections
 from console.errors import ConsoleError, TableMissing
 from console.store import queues
 from console.store.calls import parallel, table_name
@@ -95,3 +95,8 @@ def _late(due: list[datetime | None], now: datetime) -> str:
     if oldest is None or now - oldest < LATE:
         return "Nothing is late."
     return f"The oldest has been due for {clock.format_span(now - oldest)}."
+
+
+def register_with_base() -> None:
+    """Register the section of the system page. Called once at start-up."""
+    system_sections.register(TITLE, section)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from console import clock
+from console import clock, system_sections
 from console.errors import ConsoleError, TableMissing
 from console.store import queues
 from console.store.calls import parallel
@@ -235,3 +235,8 @@ def _oldest_due(kind: str, now: datetime) -> datetime | None:
 def _channels_not_configured() -> list[str]:
     absent = [f"{each.upper()}_QUEUE_URL" for each in CHANNELS if not settings.CHANNEL_QUEUE_URLS.get(each)]
     return [f"the queues that send ({', '.join(absent)})"] if absent else []
+
+
+def register_with_base() -> None:
+    """Register the section of the system page. Called once at start-up."""
+    system_sections.register(TITLE, section)

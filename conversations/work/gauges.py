@@ -73,8 +73,8 @@ SQS = StateGauge(
 )
 
 
-def register() -> None:
-    """Register the sources, once at start-up."""
+def register_with_base() -> None:
+    """Register the sources of gauges. Called once at start-up."""
     instrumentation.initialize_labels(instrumentation.LOST_RACES, HandOffAction)
     instrumentation.initialize_labels(instrumentation.MESSAGES, (*Handled, FAILED))
     instrumentation.initialize_labels(instrumentation.REPLIES, ReplyState)

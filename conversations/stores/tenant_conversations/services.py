@@ -5,8 +5,9 @@ part of a scope.
 """
 
 from console.errors import BadReference, NotFound, TableMissing
-from console.permissions import Permission, Staff
+from console.permissions import TENANT, Permission, Staff
 from console.refs import keyed_digest, unseal
+from console.staff import known_companies
 from console.store.models import fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import any_item
@@ -95,3 +96,8 @@ def open_conversation(tenant_id: str, reference: str, staff: Staff) -> tuple[Ten
 def subject_of(item: TenantConversation) -> Subject:
     """Return the trail entries' subject: the conversation, in its tenant's trail."""
     return Subject(tenant_trail(item.pk), item.pk, {"tenant_conversation": name_of(item.sk)})
+
+
+def register_with_base() -> None:
+    """Register which ids of tenants have conversations, for scopes. Called once at start-up."""
+    known_companies.register_existence(exists, TENANT)

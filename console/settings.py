@@ -1,4 +1,4 @@
-"""Settings, all from the environment (see .env.example for every name, its default and purpose).
+"""Settings, all from the environment (see docs/configuration.md for every name, its default and purpose).
 
 A setting can be read from a file, like a container secret: `SECRET_KEY_FILE` names the file with SECRET_KEY.
 """

@@ -2,7 +2,6 @@
 over the pictures that the browser tests took; tests compare them."""
 
 import ast
-import html
 import os
 import re
 import shutil
@@ -22,37 +21,32 @@ from console.telemetry import state
 from tests import costs
 
 ROOT = Path(__file__).resolve().parent.parent
-SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
+SETTINGS = ROOT / "console" / "settings.py"
 # The pages that have parts made from the code, with the names of those parts.
 PAGES = {
-    ROOT / "docs" / "configuration.md": ("settings",),
     ROOT / "docs" / "reference.md": ("indexes", "policies"),
     ROOT / "docs" / "monitoring.md": ("metrics", "gauges"),
     ROOT / "docs" / "aws.md": ("units", "prices", "costs"),
 }
+# What stands where such a part begins.
+MARK = "written by python -m tests.documentation"
 # The CloudFormation template, all of it made from the code.
 TEMPLATE = ROOT / "deploy" / "aws" / "console.json"
 _KINDS = {"str": "text", "int": "number", "float": "number", "bool": "true or false", "list": "list"}
-_LINE = re.compile(r"#?([A-Z][A-Z0-9_]+)=(.*)")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the environment: its default in Python (None: it has to be given), and what it is for."""
+    """One setting of the environment: its kind, and its default as docs/configuration.md shows it."""
 
     name: str
     kind: str
-    default: object
-    words: str
-
-    @property
-    def row(self) -> str:
-        """Its row of the table."""
-        default = "**required**" if self.default is None else _shown(self.default)
-        return f"| `{self.name}` | {self.kind} | {default} | {html.escape(self.words, quote=False)} |"
+    default: str
 
 
 def _shown(default: object) -> str:
+    if default is None:
+        return "**required**"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     if isinstance(default, list):
@@ -62,7 +56,6 @@ def _shown(default: object) -> str:
 
 def settings() -> list[Setting]:
     """Every setting that settings.py reads from the environment, in its order."""
-    words = described()
     found = []
     for node in ast.walk(ast.parse(SETTINGS.read_text())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -72,7 +65,7 @@ def settings() -> list[Setting]:
         [name] = (str(each.value) for each in node.args if isinstance(each, ast.Constant))
         given = [each.value for each in node.keywords if each.arg == "default"]
         found.append((node.lineno, name, node.func.attr, _default(given)))
-    return [Setting(name, _KINDS[kind], default, words.get(name, "")) for _, name, kind, default in sorted(found)]
+    return [Setting(name, _KINDS[kind], _shown(default)) for _, name, kind, default in sorted(found)]
 
 
 def _default(given: list[ast.expr]) -> object:
@@ -82,18 +75,6 @@ def _default(given: list[ast.expr]) -> object:
         return ast.literal_eval(given[0])
     except ValueError:
         return ast.unparse(given[0])
-
-
-def described() -> dict[str, str]:
-    """What .env.example says of each setting, in the comment lines right above it."""
-    words, comment = {}, []
-    for line in EXAMPLE.read_text().splitlines():
-        if found := _LINE.fullmatch(line):
-            words[found[1]] = " ".join(comment)
-            comment = []
-        else:
-            comment = [*comment, line.removeprefix("#").strip()] if line.startswith("#") else []
-    return words
 
 
 def every_page() -> list[Path]:
@@ -106,9 +87,7 @@ def every_page() -> list[Path]:
 
 def parts() -> dict[str, str]:
     """Each part that is made, by the name of its markers."""
-    table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
     made = {
-        "settings": table,
         "policies": _policies(),
         "indexes": _indexes(),
         "metrics": _metrics(),
@@ -191,7 +170,7 @@ def written(page: Path) -> str:
     """A page's text with its made parts as they are to be."""
     text, made = page.read_text(), parts()
     for name in PAGES[page]:
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        pattern = re.compile(rf"(<!-- {name}: {MARK} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         assert pattern.search(text), f"{page.name} has no markers for {name}"
         text = pattern.sub(partial(_replaced, made[name]), text)
     return text

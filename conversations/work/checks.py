@@ -25,7 +25,7 @@ def check_routing(app_configs: Any, **_: Any) -> Messages:
     if settings.HAND_OFF_ROUTING not in (OFF, HELD, WAITING):
         yield StartRefusal(
             f"HAND_OFF_ROUTING must be {OFF}, {HELD} or {WAITING}.",
-            hint=".env.example says what each does.",
+            hint="docs/configuration.md says what each does.",
             id="conversations.E001",
         )
     elif settings.HAND_OFF_ROUTING != OFF and not has_inbound_source():

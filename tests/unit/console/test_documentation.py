@@ -8,7 +8,8 @@ import pytest
 from django.core.management import get_commands
 
 from console.schema.tables import TABLES
-from tests.documentation import PAGES, ROOT, described, every_page, settings, written
+from tests.documentation import PAGES, ROOT, every_page, settings, written
+from tests.unit.console.test_checks import environment_of, found
 
 README = (ROOT / "README.md").read_text()
 
@@ -18,18 +19,36 @@ def test_the_tables_are_as_the_code_gives_them(page):
     assert written(page) == page.read_text(), "run: python -m tests.documentation"
 
 
-def test_every_setting_has_its_words_and_every_word_its_setting():
-    names = {each.name for each in settings()}
-    assert all(each.words for each in settings())
-    extra = {name for name in described() if name not in names and not name.startswith("TABLE_")}
-    assert not extra
-    assert {name.removeprefix("TABLE_") for name in described() if name.startswith("TABLE_")} == set(TABLES)
+def test_every_setting_has_one_row_with_its_kind_its_default_and_what_it_is():
+    text = (ROOT / "docs" / "configuration.md").read_text()
+    rows = re.findall(r"^\| `([A-Z_0-9]+)` \| (.*?) \| (.*?) \| (.+) \|$", text, flags=re.M)
+    assert sorted(row[:3] for row in rows) == sorted((each.name, each.kind, each.default) for each in settings())
 
 
-def test_a_shell_reads_the_example_as_it_stands():
-    read = subprocess.run(["sh", "-ec", "set -a; . ./.env.example; env"], cwd=ROOT, capture_output=True, text=True)
+def test_every_table_that_a_setting_can_name_is_in_the_data_model():
+    section = (ROOT / "docs" / "data-model.md").read_text().partition("## 1. Tables")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| ([A-Z_, ]+) \|", section, flags=re.M)
+    assert sorted(key for keys in named for key in keys.split(", ")) == sorted(TABLES)
+
+
+def example() -> dict[str, str]:
+    """What a shell makes of .env.example."""
+    command = ["env", "-i", "sh", "-ec", "set -a; . ./.env.example; env"]
+    read = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (read.returncode, read.stderr) == (0, "")
-    assert "SECRET_NAMES=" in read.stdout.splitlines()
+    return dict(line.split("=", 1) for line in read.stdout.splitlines() if not line.startswith(("PWD=", "_=")))
+
+
+def test_the_example_has_a_dozen_settings_of_the_configuration():
+    assert example().keys() <= {each.name for each in settings()}
+    assert 10 <= len(example()) <= 14
+
+
+def test_the_console_starts_with_the_example_and_a_key(tmp_path):
+    """A key is all that it lacks; the tests' own stays, and static files are not collected here."""
+    given = {name: value for name, value in example().items() if name != "SECRET_KEY"}
+    with environment_of(tmp_path, **given):
+        assert found() == []
 
 
 def test_readme_names_every_command_and_no_other():

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.documentation import PICTURES, ROOT, TEMPLATE
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PINS = sorted((ROOT / "requirements").glob("*.txt"))
 
@@ -70,6 +71,13 @@ def test_updates_come_weekly_in_groups_and_nothing_merges_itself():
     assert found == set(PINS)
     grouped = {manager for rule in renovate["packageRules"] for manager in rule["matchManagers"] if rule["groupName"]}
     assert grouped == set(renovate["enabledManagers"])
+
+
+def test_what_programs_write_is_marked_as_generated_and_nothing_that_people_write():
+    marked = re.findall(r"^/(\S+) linguist-generated$", (ROOT / ".gitattributes").read_text(), flags=re.M)
+    found = {path for pattern in marked for path in ROOT.glob(pattern)}
+    written = {*PINS, TEMPLATE, ROOT / ".ci" / "secrets.baseline"}
+    assert found == written | {ROOT / "tests" / "browser" / "pictures" / f"{name}.png" for name in PICTURES}
 
 
 # --- workflows --------------------------------------------------------------------------------------------------------

@@ -239,6 +239,17 @@ def test_every_folder_has_an_owner():
     assert [rule[0] for rule in rules[1:] if not (ROOT / rule[0].strip("/")).exists()] == []
 
 
+def test_every_release_says_how_to_upgrade_then_what_it_added_changed_and_fixed():
+    releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)[1:]
+    assert releases[0].startswith("Unreleased\n")
+    order = ["Upgrade", "Added", "Changed", "Fixed"]
+    for release in releases:
+        titles = re.findall(r"^### (.*)", release, flags=re.M)
+        assert titles == [title for title in order if title in titles], release[:30]
+        parts = re.split(r"^### .*", release, flags=re.M)[1:]
+        assert all(re.search(r"^(- |1\. )", part, flags=re.M) for part in parts)
+
+
 # --- releases ---------------------------------------------------------------------------------------------------------
 
 CHANGES = "- **Answers.** People answer.\n- And more.\n\n### Upgrading\n\n# Read this first."

@@ -128,15 +128,17 @@ def test_a_busy_provider_says_when_to_come_again(provider, status, code, headers
     ],
 )
 def test_whatever_is_no_answer_is_told_as_none_and_the_message_is_sent_once(provider, monkeypatch, fault, accepts):
-    monkeypatch.setattr(twilio_http, "TIMEOUTS", (1.0, 0.3))
-    monkeypatch.setattr(twilio_http, "LONGEST_ANSWER_SECONDS", 0.5)
     asked = []
     provider.fault = lambda method, *_: (
         (asked.append(method), ProviderFault(accepts, **fault))[1] if method == "POST" else None
     )
     message = outgoing()
-    with pytest.raises(NoAnswer) as raised:
-        Twilio(SECRET).send(message)
+    # Not for what is asked afterwards, which a busy machine may take longer to answer.
+    with monkeypatch.context() as impatient:
+        impatient.setattr(twilio_http, "TIMEOUTS", (1.0, 0.3))
+        impatient.setattr(twilio_http, "LONGEST_ANSWER_SECONDS", 0.5)
+        with pytest.raises(NoAnswer) as raised:
+            Twilio(SECRET).send(message)
     says_nothing(raised.value, TOKEN, ACCOUNT)
     assert asked == ["POST"]
     kept = provider.messages()

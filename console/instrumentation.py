@@ -138,7 +138,7 @@ def current_part() -> str:
 
 def enter_part(name: str) -> None:
     """Attribute this thread to that part of the work from now on."""
-    _part.set(name.removeprefix("the "))
+    _part.set(name)
 
 
 @contextmanager

@@ -144,7 +144,8 @@ def _lambdas(size: Size) -> float:
     events = size.conversations * 5 + size.to_people * 20
     runs = MINUTES * 4 + MINUTES / 2 + MINUTES / 10
     seconds = events * 0.2 + runs * 1.5
-    gb_seconds = seconds * 0.5 + size.walks * size.walked_kb / 50
+    # Insight has twice the memory of the others.
+    gb_seconds = (seconds + MINUTES * 1.5) * 0.5 + size.walks * size.walked_kb / 50
     return (events + runs) / 1e6 * PRICES["million Lambdas"] + gb_seconds * PRICES["GB second"]
 
 

@@ -26,7 +26,7 @@ _CONDITIONS = {
 # The condition on which the stack runs a process, in a container or as Lambdas.
 _TASKS = {"web": "RunsWeb", "work": "RunsWork"}
 _LAMBDAS = {
-    **{each.process: "UsesLambdas" for each in FUNCTIONS},
+    **{each.part: "UsesLambdas" for each in FUNCTIONS},
     "receiver": "ReceivesByLambda",
     "sender": "SendsByLambda",
 }
@@ -102,7 +102,7 @@ def roles() -> Resources:
     for process, condition in _TASKS.items():
         made[role_name(process)] = _role(process, "ecs-tasks", condition, [_settings()])
     for process, condition in _LAMBDAS.items():
-        functions = [each for each in FUNCTIONS if each.process == process]
+        functions = [each for each in FUNCTIONS if each.part == process]
         more = [_settings(), *_of_lambdas(functions, condition)]
         made[role_name(process)] = _role(process, "lambda", condition, more)
     return made

@@ -20,27 +20,31 @@ STREAM_SECONDS = 6 * 3_600
 
 @dataclass(frozen=True, slots=True)
 class LambdaFunction:
-    """A Lambda: the process whose role it has, and its triggers.
+    """A Lambda: the part of the work that it does, and so its role; its handler; and its trigger.
 
     `stream` is the parameter with a stream's ARN, and `table` the variable with its table's name; `queue` is the ARN of
-    a queue, which at most `at_once` Lambdas read in parallel. `work` is what it does every `minutes` minutes.
+    a queue, which at most `at_once` Lambdas read in parallel. Without either, it runs the part every `minutes` minutes.
     """
 
     name: str
-    process: str
-    handler: str
+    part: str
+    handler: str = "run_part"
     condition: str = "UsesLambdas"
     stream: str = ""
     table: str = ""
     queue: str = ""
     at_once: int = 2
-    work: str = ""
     minutes: int = 1
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a schedule starts it."""
+        return not (self.stream or self.queue)
 
     @property
     def seconds(self) -> int:
         """Its timeout: a queue delivers again what takes longer, and a schedule starts the next run."""
-        return self.minutes * 60 if self.work else VISIBILITY_SECONDS
+        return self.minutes * 60 if self.is_scheduled else VISIBILITY_SECONDS
 
     @property
     def log_group(self) -> str:
@@ -48,19 +52,18 @@ class LambdaFunction:
         return f"{self.name}Logs"
 
 
-_SCHEDULED = "conversations.work.scheduled.lambda_handler"
 FUNCTIONS = (
     LambdaFunction(
         "Indexer",
         "indexer",
-        "conversations.indexer.lambda_handler",
+        "handle_conversations_stream",
         stream="ConversationsStreamArn",
         table="Conversations",
     ),
     LambdaFunction(
         "StageReceiver",
         "receiver",
-        "conversations.receiving.stage_lambda_handler",
+        "handle_stage_stream",
         "ReceivesStageByLambda",
         stream="ConversationsStageStreamArn",
         table="ConversationsStage",
@@ -68,22 +71,20 @@ FUNCTIONS = (
     LambdaFunction(
         "QueueReceiver",
         "receiver",
-        "conversations.receiving.lambda_handler",
+        "handle_handoff_queue",
         "ReceivesQueueByLambda",
         queue=queue_arn("Handoff"),
         at_once=10,
     ),
     # Each sends REPLIES_PER_SECOND from one number: two are enough, and the minimum that SQS allows.
-    LambdaFunction(
-        "Sender", "sender", "conversations.sending.lambda_handler", "SendsByLambda", queue="${OutboxQueue.Arn}"
-    ),
-    LambdaFunction("Messages", "receiver", _SCHEDULED, "ReceivesByLambda", work="messages", minutes=2),
-    LambdaFunction("Replies", "sender", _SCHEDULED, "SendsByLambda", work="replies"),
-    LambdaFunction("Timers", "timers", _SCHEDULED, work="timers"),
-    LambdaFunction("Notifications", "notifier", _SCHEDULED, work="notifications"),
-    LambdaFunction("Reconcile", "reconcile", _SCHEDULED, work="reconcile", minutes=10),
-    LambdaFunction("Insight", "insight", _SCHEDULED, work="insight"),
-    LambdaFunction("Walks", "insight", _SCHEDULED, work="walks", minutes=5),
+    LambdaFunction("Sender", "sender", "handle_outbox", "SendsByLambda", queue="${OutboxQueue.Arn}"),
+    # They finish what the Lambdas above left undone.
+    LambdaFunction("ReceiverSweep", "receiver", condition="ReceivesByLambda", minutes=2),
+    LambdaFunction("SenderSweep", "sender", condition="SendsByLambda"),
+    LambdaFunction("Timers", "timers"),
+    LambdaFunction("Notifier", "notifier"),
+    LambdaFunction("Reconcile", "reconcile", minutes=10),
+    LambdaFunction("Insight", "insight"),
 )
 
 
@@ -96,7 +97,7 @@ def functions() -> Resources:
             found[f"{each.name}Source"] = _source(each, ref(each.stream), _from_stream())
         if each.queue:
             found[f"{each.name}Source"] = _source(each, fn_sub(each.queue), _from_queue(each))
-        if each.work:
+        if each.is_scheduled:
             found |= _schedule(each)
         made |= {name: {"Condition": each.condition} | resource for name, resource in found.items()}
     return made
@@ -105,13 +106,13 @@ def functions() -> Resources:
 def _function(each: LambdaFunction) -> dict[str, Any]:
     properties = {
         "FunctionName": _name(each),
-        "Description": f"Conversation Console: {each.work or each.process}",
+        "Description": f"Conversation Console: {each.part}",
         "Runtime": RUNTIME,
         "Architectures": [ref("Architecture")],
-        "Handler": each.handler,
+        "Handler": f"conversations.work.lambdas.{each.handler}",
         "Code": {"S3Bucket": ref("CodeBucket"), "S3Key": ref("CodeKey")},
-        "Role": attribute(f"{each.process.title()}Role"),
-        "MemorySize": 1024 if each.work == "walks" else 512,
+        "Role": attribute(f"{each.part.title()}Role"),
+        "MemorySize": 1024 if each.part == "insight" else 512,
         "Timeout": each.seconds,
         "Environment": {"Variables": SETTINGS},
         "LoggingConfig": {"LogGroup": ref(each.log_group)},
@@ -157,7 +158,7 @@ def _from_queue(each: LambdaFunction) -> dict[str, Any]:
 def _schedule(each: LambdaFunction) -> Resources:
     function, rule = f"{each.name}Function", f"{each.name}Schedule"
     rate = f"rate({each.minutes} minute{'' if each.minutes == 1 else 's'})"
-    target = {"Id": "run", "Arn": attribute(function), "Input": json.dumps({"work": each.work})}
+    target = {"Id": "run", "Arn": attribute(function), "Input": json.dumps({"part": each.part})}
     permission = {
         "FunctionName": ref(function),
         "Action": "lambda:InvokeFunction",

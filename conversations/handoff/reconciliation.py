@@ -1,4 +1,4 @@
-"""Settlement of actions left pending by a dead process or a lost answer. `manage.py reconcile` runs it regularly."""
+"""Settlement of actions left pending by a dead process or a lost answer. The part reconcile runs it regularly."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -8,7 +8,3 @@ platform once, and restores a person's decision after a service wrote back stale
 `handling` processes one record of the stream or one item of a sweep. `streams`, `sweep`, `lease` and `worker` supply
 these, and `health` reports on the indexer. Everything is idempotent and safe to run in two workers concurrently.
 """
-
-from conversations.indexer.lambda_entry import lambda_handler
-
-__all__ = ["lambda_handler"]

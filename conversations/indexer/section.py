@@ -27,7 +27,9 @@ def section(now: datetime) -> SystemSection:
     """Return the indexer's section of the system page. One GetItem; raises the store's errors."""
     health = read_health(now)
     if not health.ran:
-        return SystemSection(TITLE, "not running", health.describe(now), "human", hints=("manage.py index_handoffs",))
+        return SystemSection(
+            TITLE, "not running", health.describe(now), "human", hints=("manage.py work --only indexer",)
+        )
     state, tone = (
         ("ready", "good") if health.is_reliable else ("stale", "bad") if health.is_stale else ("begun", "human")
     )

@@ -39,9 +39,9 @@ class Worker(LeasedWorker):
         self._touched = TouchedPartitions()
 
     @property
-    def failed(self) -> bool:
-        """Whether the last sweep was incomplete, or another one is owed."""
-        return self._sweep_failed or self._sweep_owed
+    def is_failing(self) -> bool:
+        """Whether the last round failed, the last sweep was incomplete, or another one is owed."""
+        return super().is_failing or self._sweep_failed or self._sweep_owed
 
     @property
     def _owes_any(self) -> bool:

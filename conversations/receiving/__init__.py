@@ -4,7 +4,3 @@
 `recording` writes the message once, `appending` adds it to the conversation's item, and `handling` does all of this in
 an order in which nothing is lost.
 """
-
-from conversations.receiving.lambda_entry import lambda_handler, stage_lambda_handler
-
-__all__ = ["lambda_handler", "stage_lambda_handler"]

@@ -4,7 +4,3 @@
 asks for its delivery state, `providers` are the adapters, and `templates` has the texts that WhatsApp takes after its
 24 hours.
 """
-
-from conversations.sending.lambda_entry import lambda_handler
-
-__all__ = ["lambda_handler"]

@@ -22,6 +22,7 @@ from conversations.workers.beats import describe_beat
 from conversations.workers.lease import LEASE
 
 TITLE = "Replies"
+HINTS = ("manage.py work --only sender",)
 # Rows are due when they may leave, or when the provider must be asked; this much later they are late.
 LATE = timedelta(minutes=2)
 
@@ -43,9 +44,9 @@ def section(now: datetime) -> SystemSection:
         since = f" It was last tried {clock.format_span(now - at)} ago." if at is not None else ""
         facts.append(Fact("Secret", f"{each.name}: {each.problem}.{since}"))
     if runs is None:
-        return SystemSection(TITLE, "not running", f"{said}.", "human", tuple(facts), hints=("manage.py send_replies",))
+        return SystemSection(TITLE, "not running", f"{said}.", "human", tuple(facts), hints=HINTS)
     if not runs:
-        return SystemSection(TITLE, "stale", f"{said}.", "bad", tuple(facts), hints=("manage.py send_replies",))
+        return SystemSection(TITLE, "stale", f"{said}.", "bad", tuple(facts), hints=HINTS)
     if bad:
         one = len(bad) == 1
         words = (

@@ -62,11 +62,9 @@ class Sender(QueueWorker):
         super().__init__(wait=wait)
         self._rates, self._list_rates = Rates(), Rates(witness.LISTS_PER_SECOND)
         self._looks = set[Future[bool]]()
-        self._is_scheduled = False
 
     def run(self, *, once: bool = False) -> None:
         """Send as `QueueWorker.run` describes."""
-        self._is_scheduled = once
         # A pool of its own, so that a slow provider does not delay reads.
         part = instrumentation.current_part()
         with ThreadPoolExecutor(AT_ONCE, "sender", instrumentation.enter_part, (part,)) as self.pool:
@@ -88,9 +86,6 @@ class Sender(QueueWorker):
         finally:
             swept = self._sweep() + self._ask_providers()
         return len(finished) + reported + swept
-
-    def _details(self, brought: Sequence[QueueMessage], now: datetime) -> dict[str, Any]:
-        return {"scheduled": self._is_scheduled}
 
     def _sweep(self) -> int:
         """Process the due rows; return how many are done."""

@@ -43,6 +43,13 @@ TITLE = "Background work"
 # How long the page warns that messages may be missing.
 MISSED_SHOWN = timedelta(days=7)
 WALKS = tuple(map(lease_name, WALKED))
+# The part that writes each heartbeat.
+_PARTS = {
+    **dict.fromkeys((QUEUE, STAGE, MESSAGE_SWEEP), "receiver"),
+    **{TIMERS: "timers", NOTIFICATIONS: "notifier", RECONCILE: "reconcile"},
+    **dict.fromkeys((INSIGHT, *WALKS), "insight"),
+    **{INDEXER: "indexer", SENDER: "sender"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +103,19 @@ def section(now: datetime) -> SystemSection:
 
 
 def _notes() -> dict[str, dict[str, Any]]:
-    """Return the notes of each part by name, empty for a part that never ran."""
-    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, INSIGHT, *WALKS, INDEXER, SENDER)
+    """Return the notes of each worker by the name of its heartbeat, empty for one that never ran."""
     try:
-        return read_heartbeats(names)
+        return read_heartbeats(_PARTS)
     except TableMissing:
-        return {name: {} for name in names}
+        return {name: {} for name in _PARTS}
 
 
 def _wrong_clocks(notes: Mapping[str, Mapping[str, Any]]) -> str:
     """Say which machines' clocks differ from DynamoDB's: of each part of the work, and of this web server."""
-    differ = {name.lower(): timedelta(seconds=float(noted.get("clock_ahead") or 0)) for name, noted in notes.items()}
+    differ: dict[str, timedelta] = {}
+    for name, noted in notes.items():
+        ahead = timedelta(seconds=float(noted.get("clock_ahead") or 0))
+        differ[_PARTS[name]] = max(differ.get(_PARTS[name], ahead), ahead, key=abs)
     differ["this web server"] = clock.machine_ahead()
     wrong = [
         f"{name} ({clock.format_seconds(abs(ahead))} {'ahead' if ahead > timedelta() else 'behind'})"

@@ -97,9 +97,9 @@ def read_queue() -> Iterator[Reading]:
 
 
 def read_work() -> Iterator[Reading]:
-    """Yield when each part that is configured and has run once was last seen, and how far it is behind.
+    """Yield when each worker that is configured and has run once was last seen, and how far it is behind.
 
-    The names of the parts are those of `conversations.work.parts`, and of the log.
+    The names of the workers are those of `conversations.work.parts`, and of the log.
     """
     now = clock.now()
     beating = [

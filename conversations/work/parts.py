@@ -1,24 +1,19 @@
-"""The background work. Each part can run alone, or all in one process with a thread each."""
+"""The parts of the background work, by the names that commands, units, policies and pages use: what each consists of.
 
-import logging
-import os
-import signal
-import threading
+Each worker of a part has a thread of its own; its name is in log lines and metrics.
+"""
+
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
-from console import clock, instrumentation
+from console import clock
 from console.errors import ConsoleError
-from console.startup import ConsoleCommand
 from console.store.presence import table_ready
-from console.telemetry.starting import working
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.stored import has_stage
 from conversations.indexer.worker import Worker
@@ -31,12 +26,9 @@ from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
 from conversations.sending.worker import Sender
 from conversations.timers.looking import Timers
-from conversations.workers import lease
 from conversations.workers.counts import WorkCounts, WorkOutcome
-from conversations.workers.leased import LeasedWorker, pause_after
+from conversations.workers.leased import LeasedWorker
 from conversations.workers.queued import QueueWorker
-
-logger = logging.getLogger(__name__)
 
 # Names of leases.
 MESSAGE_SWEEP, RECONCILE, INSIGHT = "sweep", "reconcile", "insight"
@@ -45,9 +37,10 @@ SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(mi
 SHARE = 100
 # Recurring work is late after this many intervals.
 LATE_AFTER = 3
-ENDING = (signal.SIGTERM, signal.SIGINT)
+# The workers to which Lambda brings what they read otherwise: each source starts a Lambda of its own.
+QUEUE_RECEIVER, STAGE_RECEIVER = "receiver of the hand-off queue", "receiver of the stage table"
 
-Part = QueueWorker | LeasedWorker
+PartWorker = QueueWorker | LeasedWorker
 
 
 def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
@@ -83,6 +76,12 @@ class Recurring(LeasedWorker):
         self._ran_at: datetime | None = None
         self._begun_at = self._now()
         self._due_every = every
+        self._has_failures = False
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last round failed, or something of the last run could not be done."""
+        return super().is_failing or self._has_failures
 
     def _find_place(self) -> None:
         self._running = None
@@ -93,7 +92,7 @@ class Recurring(LeasedWorker):
         if self._running is None:
             if self._ran_at is not None and self._now() - self._ran_at < self._due_every:
                 return Counter()
-            self._running, self._begun_at = self._steps(), self._now()
+            self._running, self._begun_at, self._has_failures = self._steps(), self._now(), False
         try:
             done = next(self._running)
         except StopIteration:
@@ -106,46 +105,11 @@ class Recurring(LeasedWorker):
             self._running = None
             raise
         self.counts += done
+        self._has_failures = self._has_failures or done[WorkOutcome.FAILED] > 0
         return done
 
     def _is_busy(self, done: WorkCounts) -> bool:
         return self._running is not None
-
-
-def inbound_parts(**options: Any) -> dict[str, Part]:
-    """Return the configured receivers of messages and the message sweep, by name; {} without a source.
-
-    The options are those of `LeasedWorker`.
-    """
-    found: dict[str, Part] = {}
-    if settings.HANDOFF_QUEUE_URL:
-        found["the receiver of the hand-off queue"] = Receiver(wait=options.get("wait"))
-    if has_stage():
-        found["the receiver of the stage table"] = StageReceiver(**options)
-    return found | {"the message sweep": message_sweep(**options)} if found else {}
-
-
-def all_parts(**options: Any) -> dict[str, Part]:
-    """Return all configured parts by name. The options are those of `LeasedWorker`."""
-    sender = {"the sender": Sender(wait=options.get("wait"))} if replies_are_sent() else {}
-    return {
-        "the indexer": Worker(**options),
-        "the timers": Timers(**options),
-        **inbound_parts(**options),
-        **sender,
-        "the notifier": Notifier(**options),
-        "insight": insight_worker(**options),
-        **walkers(**options),
-        "reconcile": reconciler(**options),
-    }
-
-
-def not_configured() -> list[str]:
-    """Return the sources of messages that are not configured, in words."""
-    return [
-        *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
-        *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
-    ]
 
 
 def message_sweep(**options: Any) -> Recurring:
@@ -173,56 +137,64 @@ def insight_worker(**options: Any) -> Recurring:
     return Recurring(INSIGHT, "Insight", INSIGHT_EVERY, steps, **options)
 
 
-def walkers(**options: Any) -> dict[str, LeasedWorker]:
+def walkers(**options: Any) -> dict[str, PartWorker]:
     """Return the workers that update the facts of the other stores, by name."""
-    return {f"the walk of {kind}": FactWalker(kind, **options) for kind in WALKED}
+    return {f"walk of {kind}": FactWalker(kind, **options) for kind in WALKED}
 
 
-class WorkFailed(Exception):
-    """Raised if the last try of scheduled work failed; the log says why."""
+def _receivers(**options: Any) -> dict[str, PartWorker]:
+    found: dict[str, PartWorker] = {}
+    if settings.HANDOFF_QUEUE_URL:
+        found[QUEUE_RECEIVER] = Receiver(wait=options.get("wait"))
+    if has_stage():
+        found[STAGE_RECEIVER] = StageReceiver(**options)
+    return found | {"message sweep": message_sweep(**options)} if found else {}
 
 
-# The work that a schedule runs if Lambdas handle the streams and queues, by its name in the event.
-SCHEDULED: Mapping[str, Callable[..., Mapping[str, Part]]] = {
-    "timers": lambda **options: {"the timers": Timers(**options)},
-    "messages": lambda **options: {"the message sweep": message_sweep(**options)},
-    "replies": lambda **options: {"the sender": Sender(wait=options["wait"])},
-    "notifications": lambda **options: {"the notifier": Notifier(**options)},
+def _senders(**options: Any) -> dict[str, PartWorker]:
+    return {"sender": Sender(wait=options.get("wait"))} if replies_are_sent() else {}
+
+
+# What builds the workers of each part by name, {} for a part that is not configured.
+PARTS: Mapping[str, Callable[..., dict[str, PartWorker]]] = {
+    "indexer": lambda **options: {"indexer": Worker(**options)},
+    "timers": lambda **options: {"timers": Timers(**options)},
+    "receiver": _receivers,
+    "sender": _senders,
+    "notifier": lambda **options: {"notifier": Notifier(**options)},
+    "insight": lambda **options: {"insight": insight_worker(**options), **walkers(**options)},
     "reconcile": lambda **options: {"reconcile": reconciler(**options)},
-    "insight": lambda **options: {"insight": insight_worker(**options)},
-    "walks": walkers,
 }
-# Reused by later runs, because a walk remembers what it has read and need not read it again.
-_scheduled: dict[str, tuple[threading.Event, Mapping[str, Part]]] = {}
+_TO_CONFIGURE = {
+    "receiver": "HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people",
+    "sender": "OUTBOX_QUEUE_URL to the FIFO queue that brings replies to the sender",
+}
 
 
-def run_scheduled(work: str, seconds: float) -> dict[str, int]:
-    """Do scheduled work until nothing is left, for at most this many seconds, and return counts of what was done.
+def build_workers(only: Iterable[str] = (), **options: Any) -> dict[str, PartWorker]:
+    """Return the workers of these parts by name; without any, those of all parts that are configured.
 
-    Raises `KeyError` for unknown work, and `WorkFailed`.
+    The options are those of `LeasedWorker`. Raises `CommandError` for a named part that does not exist or is not
+    configured.
     """
-    if work not in _scheduled:
-        ended = threading.Event()
-        _scheduled[work] = ended, SCHEDULED[work](wait=ended.wait)
-    ended, parts = _scheduled[work]
-    before = counts_of(parts)
-    ended.clear()
-    timer = threading.Timer(seconds, ended.set)
-    timer.start()
-    try:
-        with ThreadPoolExecutor(len(parts)) as pool:
-            for running in [pool.submit(part.run, once=True) for part in parts.values()]:
-                running.result()
-    finally:
-        timer.cancel()
-    if failing := [name for name, part in parts.items() if part.is_failing]:
-        raise WorkFailed(", ".join(failing))
-    return dict(counts_of(parts) - before)
+    names = list(only)
+    workers: dict[str, PartWorker] = {}
+    for name in names or PARTS:
+        if name not in PARTS:
+            raise CommandError(f"There is no part {name}. The parts are {', '.join(PARTS)}.")
+        made = PARTS[name](**options)
+        if names and not made:
+            raise CommandError(f"The {name} is not configured. Set {_TO_CONFIGURE[name]}.")
+        workers |= made
+    return workers
 
 
-def counts_of(parts: Mapping[str, Part]) -> Counter[str]:
-    """Return the sum of what the parts have done."""
-    return sum((part.counts for part in parts.values()), Counter())
+def not_configured() -> list[str]:
+    """Return the sources of messages that are not configured, in words."""
+    return [
+        *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
+        *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
+    ]
 
 
 def _sweeping() -> Iterator[WorkCounts]:
@@ -237,131 +209,3 @@ def _reconciling() -> Iterator[WorkCounts]:
         yield Counter()
     for step in reconcile(sorted(trails)):
         yield Counter({"settled": len(step.settled), WorkOutcome.FAILED: int(bool(step.error))})
-
-
-def note_reconciled() -> None:
-    """Note that reconcile ran as a command. Logs the store's errors, because the run itself did not fail."""
-    try:
-        lease.write_heartbeat(RECONCILE, ran_at=clock.now())
-    except ConsoleError as error:
-        logger.warning("That reconcile ran could not be noted: %s", type(error).__name__)
-
-
-def run_all(
-    parts: Mapping[str, Callable[[], object]],
-    ended: threading.Event,
-    pause: Callable[[int], float] = pause_after,
-) -> None:
-    """Run each part in its own thread until `ended` is set, then wait for all of them to end.
-
-    A part that ends or fails is restarted after `pause(failures)` seconds; the others are not affected.
-    """
-    threads = [
-        threading.Thread(target=_run_until_ended, args=(name, run, ended, pause), name=name)
-        for name, run in parts.items()
-    ]
-    for thread in threads:
-        thread.start()
-    ended.wait()
-    for thread in threads:
-        thread.join()
-
-
-def _run_until_ended(
-    name: str, run: Callable[[], object], ended: threading.Event, pause: Callable[[int], float]
-) -> None:
-    instrumentation.enter_part(name)
-    instrumentation.initialize_labels(instrumentation.WORKER_FAILURES, [instrumentation.current_part()])
-    failures = 0
-    while not ended.is_set():
-        try:
-            run()
-        except Exception as error:
-            # No message: it may quote a key.
-            logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
-            instrumentation.count_worker_failure()
-        failures += 1
-        ended.wait(pause(failures))
-
-
-@contextmanager
-def until_signal() -> Iterator[threading.Event]:
-    """Yield an event that SIGTERM and SIGINT set; in any thread but the main one, signals are not handled.
-
-    A listener thread reads the signals from a pipe and sets the event. A signal handler would run in the main thread,
-    which does not wake if the system delivered the signal to another thread, and which may hold the event's lock.
-    """
-    ended = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield ended
-        return
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    listener = threading.Thread(target=_listen, args=(reader, ended), name="signals", daemon=True)
-    # Python writes the signals that it handles to the pipe, whichever thread receives them.
-    before = {each: signal.signal(each, lambda *_: None) for each in ENDING}
-    woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    listener.start()
-    try:
-        yield ended
-    finally:
-        signal.set_wakeup_fd(woken)
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        os.close(writer)
-        listener.join()
-        os.close(reader)
-
-
-def _listen(reader: int, ended: threading.Event) -> None:
-    """Set `ended` when a signal arrives that ends the work; return when the pipe is closed."""
-    while number := os.read(reader, 1):
-        if number[0] in ENDING:
-            ended.set()
-
-
-@contextmanager
-def command_errors() -> Iterator[None]:
-    """Translate a `ConsoleError` into a `CommandError`: one line, exit status 1."""
-    try:
-        yield
-    except ConsoleError as error:
-        raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
-
-
-@contextmanager
-def running(name: str, *, once: bool = False) -> Iterator[threading.Event]:
-    """Yield an event that signals set, for a command that works until it is stopped, or `once`.
-
-    Its log lines and metrics carry `name`. Raises as `command_errors` does.
-    """
-    with command_errors(), working(name, once=once), until_signal() as ended:
-        yield ended
-
-
-class PartCommand(ConsoleCommand):
-    """A command that runs one part of the work until a signal, or with `--once`, and prints what was done.
-
-    `origin` names the part in log lines and metrics, `label` in the output. `once_help` says when `--once` ends.
-    """
-
-    part: type[Timers | Notifier | Sender]
-    origin: str
-    label: str
-    once_help = "stop when nothing is due any more"
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Declare `--once`, for a scheduler that runs the command every minute."""
-        parser.add_argument("--once", action="store_true", help=self.once_help)
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        """Run until a signal, or once, and print what was done."""
-        with running(self.origin, once=options["once"]) as ended:
-            part = self.part(wait=ended.wait)
-            part.run(once=options["once"])
-        self.stdout.write(f"{self.label}: {describe_counts(part.counts)}.")
-
-
-def describe_counts(counts: Mapping[str, int]) -> str:
-    """Describe what was done, by kind: `1 failed, 412 repaired`; "nothing" if all counts are 0."""
-    return ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if count) or "nothing"

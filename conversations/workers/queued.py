@@ -42,6 +42,7 @@ class QueueWorker(ABC):
         self._wait = wait or threading.Event().wait
         self._beat_at: datetime | None = None
         self._errors = 0
+        self._is_scheduled = False
         self._logger = logging.getLogger(type(self).__module__)
 
     @property
@@ -54,6 +55,7 @@ class QueueWorker(ABC):
 
         Raises the store's errors only with `once`, after `MOST_ERRORS` in a row.
         """
+        self._is_scheduled = once
         while True:
             done, pause = 0, 0.0
             try:
@@ -90,17 +92,18 @@ class QueueWorker(ABC):
     def _work(self, brought: Sequence[QueueMessage]) -> int:
         """Do the work of one round; return how much was done."""
 
-    @abstractmethod
     def _details(self, brought: Sequence[QueueMessage], now: datetime) -> dict[str, Any]:
         """Return what a heartbeat contains in addition to its time."""
+        return {}
 
     def _beat(self, brought: Sequence[QueueMessage]) -> None:
         """Write a heartbeat, at most every few seconds. A failure is only logged."""
         now = clock.now()
         if self._beat_at is not None and now - self._beat_at < BEAT_EVERY:
             return
+        details = self._details(brought, now)
         try:
-            write_heartbeat(self.name, beat_at=now, mode="queue", **self._details(brought, now))
+            write_heartbeat(self.name, beat_at=now, mode="queue", scheduled=self._is_scheduled, **details)
         except ConsoleError as error:
             self._logger.warning("The heartbeat could not be written: %s", type(error).__name__)
         self._beat_at = now

@@ -14,7 +14,7 @@ from conversations.handoff import HandOffAction, perform
 from conversations.indexer.handling import handle
 from conversations.receiving.worker import Receiver
 from conversations.sending.worker import Sender
-from conversations.work.parts import all_parts
+from conversations.work.parts import build_workers
 from conversations.workers.queued import QueueWorker
 from tests.costs import UNITS, Units
 from tests.people import member, signed_in
@@ -111,7 +111,7 @@ def fresh_store(outbox, bare_store, settings):  # noqa: F811
 def test_a_minute_of_work_with_nothing_to_do(fresh_store, monkeypatch):
     ticking = Clock()
     monkeypatch.setattr(clock, "now", ticking.now)
-    parts = list(all_parts(wait=ticking.wait, now=ticking.now).values())
+    parts = list(build_workers(wait=ticking.wait, now=ticking.now).values())
     rounds = {Sender: 1.0, Receiver: float(queues.LONGEST_WAIT_SECONDS)}
     with ThreadPoolExecutor(1) as pool:
 

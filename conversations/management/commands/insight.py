@@ -1,4 +1,4 @@
-"""`manage.py insight`: sum up the days that changed, or write all facts again."""
+"""`manage.py insight --rebuild`: write all facts again and sum them up. The part insight keeps them up to date."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -14,7 +14,7 @@ from console.telemetry.starting import working
 from conversations.insight.facts import FactKind
 from conversations.insight.rebuilding import rebuild_conversations, roll_all
 from conversations.insight.walking import WALKED, absent_tables, walk_all
-from conversations.work.parts import command_errors, insight_worker, run_all, until_signal, walkers
+from conversations.work.running import command_errors
 from conversations.workers.counts import WorkCounts, WorkOutcome
 from conversations.workers.leased import retry_while_unavailable
 
@@ -28,37 +28,26 @@ NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "INSIGHT", "CONSOLE"})
 
 
 class Command(ConsoleCommand):
-    """Keep Insight up to date: see docs/insight.md."""
+    """Rebuild Insight: see docs/insight.md."""
 
     help = (
-        "Keep the facts of threads, chats, the middleware and tenants, and all sums of Insight, up to date until it is "
-        "stopped. With --rebuild, first write all facts again, including those from before Insight was set up. You can "
-        "run it beside the indexer, stop it and run it again."
+        "Write all facts of conversations, threads, chats, the middleware and tenants again, including those from "
+        "before Insight was set up, and sum them up. You can run it beside the background work, stop it and run it "
+        "again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the command line."""
-        parser.add_argument("--rebuild", action="store_true", help="write all facts again, sum them up, then stop")
-        parser.add_argument("--once", action="store_true", help="sum up what has changed, then stop")
+        """Declare `--rebuild`, which says what it does: without it, the command once ran the part insight."""
+        parser.add_argument("--rebuild", action="store_true", required=True, help="write all facts again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until a signal, or once. Raises `CommandError` if something could not be counted."""
-        with working("insight", once=options["once"] or options["rebuild"]):
-            self._run(options)
-
-    def _run(self, options: dict[str, Any]) -> None:
-        with command_errors():
+        """Rebuild everything. Raises `CommandError` if something could not be counted."""
+        with command_errors(), working("insight", once=True):
             if absent := sorted(missing_tables(NEEDED)):
                 raise CommandError(f"Missing in this environment: {', '.join(absent)}. Nothing can be counted.")
-            failed = self._rebuild() if options["rebuild"] else 0
-            if options["rebuild"] or options["once"]:
-                days = sum(1 for _ in tqdm(roll_all(), unit=" days", desc="summing up", disable=None, leave=False))
-                self.stdout.write(f"Summed up {days:,} {'day' if days == 1 else 'days'}.")
-            else:
-                with until_signal() as ended:
-                    options = {"wait": ended.wait, "say": self.stdout.write}
-                    parts = {"insight": insight_worker(**options), **walkers(**options)}
-                    run_all({name: part.run for name, part in parts.items()}, ended)
+            failed = self._rebuild()
+            days = sum(1 for _ in tqdm(roll_all(), unit=" days", desc="summing up", disable=None, leave=False))
+            self.stdout.write(f"Summed up {days:,} {'day' if days == 1 else 'days'}.")
         if failed:
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 

@@ -1,4 +1,4 @@
-"""`manage.py reconcile`: settle hand-off actions that were left pending. Meant to run every few minutes."""
+"""`manage.py reconcile`: settle pending hand-off actions of a conversation now, or show what would be settled."""
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError
@@ -14,7 +14,7 @@ from console.startup import ConsoleCommand
 from console.telemetry.starting import working
 from conversations.converting import short_id
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
-from conversations.work.parts import command_errors, note_reconciled
+from conversations.work.running import command_errors
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -30,7 +30,11 @@ def span(value: str) -> timedelta:
 class Command(ConsoleCommand):
     """Settle what the last action and the trail prove; fence, then fail, what is open after `--older-than`."""
 
-    help = "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost)."
+    help = (
+        "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost) in the named "
+        "conversations, or show with --dry-run what is pending anywhere. The part reconcile of the background work "
+        "settles all: manage.py work --only reconcile."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the trails, the age and whether to write."""
@@ -39,7 +43,7 @@ class Command(ConsoleCommand):
             action="append",
             default=[],
             metavar="ID",
-            help="only this conversation (may be repeated); without it the idempotency table is walked",
+            help="this conversation (may be repeated); without it, --dry-run walks the idempotency table",
         )
         parser.add_argument(
             "--older-than",
@@ -53,6 +57,11 @@ class Command(ConsoleCommand):
     @working("reconcile", once=True)
     def handle(self, *args: Any, **options: Any) -> None:
         """Print a line per action, then a summary. Raises `CommandError` if a trail could not be settled."""
+        if not options["conversation"] and not options["dry_run"]:
+            raise CommandError(
+                "Name a conversation with --conversation, or add --dry-run. To settle all that is pending, run "
+                "manage.py work --only reconcile --once."
+            )
         with command_errors():
             trails = set(options["conversation"]) or self._find()
         steps = reconcile(sorted(trails), older_than=options["older_than"], dry_run=options["dry_run"])
@@ -66,8 +75,6 @@ class Command(ConsoleCommand):
                 self._say(f"{'error':<11} {step.error}")
         words = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "nothing was pending"
         self.stdout.write(("would settle: " if options["dry_run"] else "settled: ") + words)
-        if not options["conversation"] and not options["dry_run"]:
-            note_reconciled()
         if counts["error"]:
             raise CommandError("Some trails could not be settled; run it again.")
 

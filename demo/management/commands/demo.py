@@ -25,7 +25,7 @@ from console.store.calls import budget, table_name
 from conversations.indexer.worker import Worker
 from conversations.insight.rebuilding import rebuild_conversations
 from conversations.receiving.worker import Receiver
-from conversations.work.parts import all_parts
+from conversations.work.parts import STAGE_RECEIVER, build_workers
 from conversations.workers.beats import read_health
 from demo.dialogues import DialogueError
 from demo.direct import handed_over
@@ -222,15 +222,15 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
     create_tables()
     presence.forget()
     customers = Customers(wait=ended.wait, provider=provider)
-    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": customers}
-    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in parts.items()}
+    workers = {**build_workers(wait=ended.wait), "indexer": indexer, "customers": customers}
+    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in workers.items()}
     for thread in threads.values():
         thread.start()
 
     def stop() -> None:
         ended.set()
         # These release their leases; the others can be stopped at any point.
-        for name in ("the indexer", "the receiver of the stage table"):
+        for name in ("indexer", STAGE_RECEIVER):
             threads[name].join(END_SECONDS)
 
     return stop

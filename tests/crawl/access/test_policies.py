@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from console.store import presence, queues
 from console.store.calls import key_of, table_name
 from console.trail.recording import PLATFORM
 from conversations.attention.planning import plan_next
-from conversations.handoff import HandOffAction, perform, settle
+from conversations.handoff import HandOffAction, perform, reconcile, settle
 from conversations.handoff.partitions import QueueState, enter
 from conversations.handoff.stored import BY_RULE
 from conversations.indexer import entries
@@ -61,7 +62,7 @@ from conversations.receiving.worker import Receiver
 from conversations.sending.replies import enqueue as bring
 from conversations.timers.lateness import TIMER
 from conversations.timers.looking import process_conversation
-from conversations.work.parts import insight_worker, walkers
+from conversations.work.parts import insight_worker, reconciler, walkers
 from demo.provider import DemoProvider
 from demo.receiver import WebhookReceiver
 from tests import faults
@@ -287,28 +288,28 @@ def test_the_indexer_may_do_what_it_does_and_nothing_else(store, settings):
     indexing.drops(store, clock.to_iso(clock.now() + timedelta(seconds=5)))
     fresh()
     with store.calls() as seen:
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         # The platform asks anew: an edge in the stream, with an entry of its own.
         indexing.drops(store, clock.to_iso(clock.now() + timedelta(seconds=8)))
         indexing.asks(store, clock.to_iso(clock.now() + timedelta(seconds=9)))
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         # One that moves to another company, and one that goes.
         for number, company in enumerate((COMPANY, OTHER_COMPANY)):
             put(store, conversation_id=f"moves-{number}", company_id=COMPANY)
-            call_command("index_handoffs", "--once", verbosity=0)
+            call_command("work", "--only", "indexer", "--once", verbosity=0)
             key = KEY | {"conversation_id": f"moves-{number}"}
             if company == COMPANY:
                 store.delete("CONVERSATIONS", **key)
             else:
                 store.update("CONVERSATIONS", key, company_id=company)
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         # One whose messages go to people.
         watched(store)
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         # One that somebody takes, whose customer writes to the AI in another one with the same number.
         stage_and_lock(settings)
         taken_beside_another(store)
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         # A sweep looks at every partition of the queue, first messages included.
         enter(QueueState.APPROVE.of(COMPANY), EARLIER)
         call_command("index_handoffs", "--sweep", verbosity=0)
@@ -318,12 +319,12 @@ def test_the_indexer_may_do_what_it_does_and_nothing_else(store, settings):
         settle(CONVERSATION, actor=PLATFORM)
     put_full(store, LIMIT, **WAITING)
     with store.calls() as noting:
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
     make_room(CHANNEL, CONVERSATION, ANA)
     with store.calls() as removing:
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
         store.delete("CONVERSATIONS", **KEY)
-        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("work", "--only", "indexer", "--once", verbosity=0)
     seen += [*settling, *noting, *removing]
     assert set(needed(seen)) - allowed(INDEXER) == set(), "the policy lacks these"
     assert beyond(seen, INDEXER) == set()
@@ -390,7 +391,7 @@ def test_the_receiver_may_do_what_it_does_and_nothing_else(store, queue, setting
     with store.calls() as seen:
         with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
             Receiver().step(wait=0)
-        call_command("receive_messages", "--once", verbosity=0)
+        call_command("work", "--only", "receiver", "--once", verbosity=0)
         # What processes that died left to be done.
         receiving.sweep(clock.now() + timedelta(hours=1))
     stage_answered(store)
@@ -544,7 +545,7 @@ def test_the_notifier_may_do_what_it_does_and_nothing_else(store, settings):
         announce([Notification("n", NotificationType.WAITING, clock.now(), COMPANY)])
         fresh()
         with store.calls() as seen:
-            call_command("send_notifications", "--once", verbosity=0)
+            call_command("work", "--only", "notifier", "--once", verbosity=0)
     found = set(needed(seen))
     assert beyond(seen, NOTIFIER) == set()
     assert found - allowed(NOTIFIER) == set(), "the policy lacks these"
@@ -613,18 +614,19 @@ def test_a_policy_names_the_queues_that_are_configured(settings):
     assert not [each for each in document("receiver")["Statement"] if "Queue" in each["Sid"]]
 
 
-def test_reconcile_may_do_what_it_does_and_nothing_else(store):
+def test_reconcile_may_do_what_it_does_and_nothing_else(store, monkeypatch):
     left_open(store, gone=False)
     fresh()
-    with store.calls() as seen:
-        call_command("reconcile", "--older-than", "0s", verbosity=0)
+    with store.calls() as seen, monkeypatch.context() as patch:
+        patch.setattr("conversations.work.parts.reconcile", partial(reconcile, older_than=timedelta(0)))
+        call_command("work", "--only", "reconcile", "--once", verbosity=0)
     left_open(store, gone=True)
     with store.calls() as named:
         call_command("reconcile", "--older-than", "0s", "--conversation", CONVERSATION, verbosity=0)
     left_untold(store)
     fresh()
     with store.calls() as told:
-        call_command("reconcile", verbosity=0)
+        reconciler(now=lambda: clock.now() + timedelta(days=1)).run(once=True)
     assert notices_for("ben")
     seen += [*named, *told]
     assert set(needed(seen)) - allowed(RECONCILE) == set(), "the policy lacks these"

@@ -76,19 +76,12 @@ def test_a_unit_is_hardly_exposed(unit):
     assert done.returncode == 0, done.stdout[-200:] + done.stderr
 
 
-def test_every_unit_starts_a_command_that_there_is():
-    units = [each.read_text() for each in DEPLOY.glob("*.service")]
-    started = [line for each in units for line in re.findall("^ExecStart=(.*)$", each, re.MULTILINE)]
-    assert len(started) == 9
-    commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")}
-    run = {line.split("manage.py ")[1] for line in started if "manage.py" in line}
-    assert run <= commands
-    # All that `manage.py work` does, each part alone too: one that nobody starts does not run.
-    assert run == {
-        *("work", "index_handoffs", "ring_timers", "receive_messages", "send_replies", "send_notifications", "insight"),
-        "reconcile",
-    }
-    assert {each.stem for each in DEPLOY.glob("*.timer")} == {"console-reconcile"}
+def test_the_unit_of_a_part_differs_from_that_of_all_work_in_the_part_alone():
+    one, every = ((DEPLOY / f"console-work{at}.service").read_text().splitlines() for at in ("@", ""))
+    [_, _, settings_file, command] = [line for line in one if line not in every]
+    assert settings_file == "EnvironmentFile=-/etc/console-%i.env"
+    assert command == "ExecStart=/opt/console/.venv/bin/python manage.py work --only %i"
+    assert [line for line in every if line not in one][1:] == [command.removesuffix(" --only %i")]
 
 
 def free_port() -> int:

@@ -16,7 +16,7 @@ from conversations.sending.worker import SENDER
 from conversations.timers.looking import TIMERS
 from conversations.work import gauges
 from conversations.work.background import WALKS
-from conversations.work.parts import INSIGHT, MESSAGE_SWEEP, RECONCILE, all_parts
+from conversations.work.parts import INSIGHT, MESSAGE_SWEEP, RECONCILE, build_workers
 from conversations.workers.lease import INDEXER, LAMBDA, STREAM, write_heartbeat
 from tests.queue import filled
 from tests.store.conversations.test_queue import COMPANY, OTHER
@@ -119,7 +119,7 @@ def test_what_a_schedule_runs_or_what_takes_long_may_be_silent_for_longer_as_the
     assert allowed == {"notifier": 900, "insight": 900, "reconcile": 3 * 100 * 60}
 
 
-def test_parts_are_called_as_in_the_log(store, settings):
+def test_workers_are_called_as_in_the_log(store, settings):
     settings.HANDOFF_QUEUE_URL = settings.OUTBOX_QUEUE_URL = "https://sqs.example/1/q.fifo"
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "conversations-stage-test"}
     now = clock.now()
@@ -128,7 +128,7 @@ def test_parts_are_called_as_in_the_log(store, settings):
     for name in (MESSAGE_SWEEP, INSIGHT, RECONCILE):
         write_heartbeat(name, ran_at=now)
     told = {name[1] for name in read(gauges.read_work) if name[0] == gauges.LAST_SEEN.name}
-    assert told == {instrumentation.word(name.removeprefix("the ")) for name in all_parts()}
+    assert told == set(map(instrumentation.word, build_workers()))
 
 
 def test_late_work_is_told_by_its_kind(store):

@@ -1,4 +1,4 @@
-"""`manage.py work`: all parts in one process, each under its lease; one that fails ends no other; a signal ends all."""
+"""`manage.py work`: each part under its lease; one that fails ends no other; a signal ends all."""
 
 import io
 import signal
@@ -16,36 +16,38 @@ from console import clock
 from console.errors import StoreUnavailable
 from console.store import queues
 from conversations.handoff import perform
-from conversations.handoff.reconciliation import reconcile
+from conversations.handoff.reconciliation import Settlement, reconcile
 from conversations.management.commands.work import parts_line
 from conversations.receiving import handling
 from conversations.receiving.recording import QUEUE, STAGE
 from conversations.receiving.worker import Receiver, sweep
+from conversations.timers.looking import Timers
 from conversations.work.background import _recurring
 from conversations.work.parts import (
     MESSAGE_SWEEP,
+    PARTS,
     RECONCILE,
     RECONCILE_EVERY,
     Recurring,
-    all_parts,
+    build_workers,
     message_sweep,
     reconciler,
-    run_all,
-    until_signal,
 )
-from conversations.workers.lease import LEASE
+from conversations.work.running import run_all, until_signal
+from conversations.workers import leased
+from conversations.workers.lease import LEASE, Lease
 from tests import faults
 from tests.store.conversations.indexer.test_worker import Clock
 from tests.store.conversations.receiving.test_handling import body, left_undone, rows, said
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
-from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
+from tests.support.conversations.handoff.kit import ANA, CONVERSATION, WAITING, form, held_by, put, results
 from tests.support.conversations.indexer.kit import indexed
 from tests.support.processes import running
 
-INSIGHT = "insight, the walk of threads, the walk of chats, the walk of middleware, the walk of tenants"
+INSIGHT = "insight, walk of threads, walk of chats, walk of middleware, walk of tenants"
 EVERYTHING = (
-    "Running: the indexer, the timers, the receiver of the hand-off queue, the receiver of the stage table, "
-    f"the message sweep, the sender, the notifier, {INSIGHT}, reconcile."
+    "Running: indexer, timers, receiver of the hand-off queue, receiver of the stage table, message sweep, sender, "
+    f"notifier, {INSIGHT}, reconcile."
 )
 
 
@@ -63,18 +65,17 @@ def until(found: Callable[[], object]) -> object:
 def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "https://sqs.example/1/handoff", {}
     settings.CHANNEL_QUEUE_URLS = {}
-    assert parts_line(list(all_parts())) == (
-        "Running: the indexer, the timers, the receiver of the hand-off queue, the message sweep, the notifier, "
-        f"{INSIGHT}, reconcile. "
+    assert parts_line(build_workers(), is_all=True) == (
+        f"Running: indexer, timers, receiver of the hand-off queue, message sweep, notifier, {INSIGHT}, reconcile. "
         "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE), replies (OUTBOX_QUEUE_URL)."
     )
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "stage-test"}
     settings.OUTBOX_QUEUE_URL = "https://sqs.example/1/outbox.fifo"
-    assert parts_line(list(all_parts())) == EVERYTHING
+    assert parts_line(build_workers(), is_all=True) == EVERYTHING
     settings.OUTBOX_QUEUE_URL = ""
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
-    assert parts_line(list(all_parts())) == (
-        f"Running: the indexer, the timers, the notifier, {INSIGHT}, reconcile. "
+    assert parts_line(build_workers(), is_all=True) == (
+        f"Running: indexer, timers, notifier, {INSIGHT}, reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
         "replies (OUTBOX_QUEUE_URL)."
     )
@@ -97,8 +98,7 @@ def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, recei
         rest, _ = process.communicate(timeout=40)
     assert process.returncode == 0, rest
     assert (
-        "Running: the indexer, the timers, the receiver of the stage table, the message sweep, the notifier, "
-        f"{INSIGHT}, reconcile. "
+        f"Running: indexer, timers, receiver of the stage table, message sweep, notifier, {INSIGHT}, reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), replies (OUTBOX_QUEUE_URL)."
     ) in first
     assert "Ended." in rest.splitlines()[-1]
@@ -147,9 +147,9 @@ def test_one_part_that_fails_ends_no_other_and_is_tried_again(caplog):
         ended.wait()
         worked.append(1)
 
-    run_all({"the one": failing, "the other": working}, ended, pause=lambda failures: 0.01)
+    run_all({"one": failing, "other": working}, ended, pause=lambda failures: 0.01)
     assert (len(tries), worked) == (3, [1])
-    assert "The one failed: RuntimeError" in caplog.text
+    assert "One failed: RuntimeError" in caplog.text
     assert "7700" not in caplog.text
 
 
@@ -161,7 +161,7 @@ def test_a_part_that_ends_too_early_is_begun_again():
         if len(tries) == 3:
             ended.set()
 
-    run_all({"the one": hasty}, ended, pause=lambda failures: 0.01)
+    run_all({"one": hasty}, ended, pause=lambda failures: 0.01)
     assert len(tries) == 3
 
 
@@ -277,34 +277,89 @@ def test_a_run_that_failed_is_begun_again_soon(store):
     assert store.get("CONSOLE", pk="again", sk=LEASE).get("ran_at")
 
 
-# Each alone.
+# Some of them, once.
 
 
-def test_receive_messages_does_both_sources_and_the_sweep(store, queue, receiver, settings):  # noqa: F811
+def once(*parts: str) -> str:
+    """What the command says of one run of these parts."""
+    out = io.StringIO()
+    call_command("work", *(("--only", *parts) if parts else ()), "--once", stdout=out)
+    return out.getvalue()
+
+
+def test_the_receiver_once_does_both_sources_and_the_sweep(store, queue, receiver, settings):  # noqa: F811
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
     put(store, **held_by("ana", auto_queue_reply_message=True))
     queues.send(queue, body(message_sid="Q"))
     stage(store, "S")
-    out = io.StringIO()
-    call_command("receive_messages", "--once", stdout=out)
-    assert out.getvalue().endswith("Messages: 2 received.\n")
+    assert once("receiver") == (
+        "Receiver of the hand-off queue: 1 received.\n"
+        "Receiver of the stage table: 1 read, 1 received.\n"
+        "Message sweep: nothing.\n"
+    )
     assert {row["source"] for row in rows(store)} == {"queue", "stage"}
 
 
-def test_the_stage_table_alone_is_a_source(store, receiver, settings):  # noqa: F811
-    settings.HANDOFF_QUEUE_URL = ""
-    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
-    put(store, **held_by("ana", auto_queue_reply_message=True))
-    stage(store, "S")
-    out = io.StringIO()
-    call_command("receive_messages", "--once", stdout=out)
-    assert "Messages: 1 received.\n" in out.getvalue()
-
-
-def test_without_a_source_there_is_nothing_to_receive(settings):
+def test_everything_once_does_what_is_due_and_gives_all_leases_back(store, settings):
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
-    with pytest.raises(CommandError, match="HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE"):
-        call_command("receive_messages", "--once")
+    put(store, hand_off_to_human=True)
+    said = once()
+    assert [line.partition(":")[0].lower() for line in said.splitlines()] == list(build_workers())
+    assert "Indexer: 1 overdue" in said or "1 repaired" in said
+    assert indexed(store)["waiting"]
+    assert store.get("CONSOLE", pk="SECRET_KEY", sk="RECORD")
+    leases = [each for each in store.all("CONSOLE") if each["sk"] == LEASE]
+    assert len(leases) == len(build_workers())
+    assert not [each for each in leases if "owner" in each]
+
+
+def test_named_parts_alone_run(store):
+    put(store, hand_off_to_human=True)
+    assert once("timers", "notifier") == "Timers: nothing.\nNotifier: nothing.\n"
+    assert indexed(store)["waiting"] == set()
+    # Its policy does not reach the record of the key.
+    assert store.get("CONSOLE", pk="SECRET_KEY", sk="RECORD") is None
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("everything", f"There is no part everything. The parts are {', '.join(PARTS)}."),
+        ("receiver", "The receiver is not configured. Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to "),
+        ("sender", "The sender is not configured. Set OUTBOX_QUEUE_URL to "),
+    ],
+)
+def test_a_part_that_cannot_run_is_refused_with_what_to_do(settings, part, words):
+    settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
+    with pytest.raises(CommandError, match=words):
+        once("timers", part)
+
+
+def test_a_part_that_cannot_do_everything_fails_and_the_others_do_their_work(store, monkeypatch, capsys):
+    put(store, hand_off_to_human=True)
+    monkeypatch.setattr("conversations.indexer.sweep.handle_item", lambda stored: 1 / 0)
+    monkeypatch.setattr(Timers, "_work", lambda _: 1 / 0)
+    with pytest.raises(CommandError, match=r"^Failed: indexer, timers\. The log says why\.$"):
+        call_command("work", "--only", "indexer", "timers", "notifier", "--once")
+    assert "Notifier: nothing." in capsys.readouterr().out
+
+
+def test_reconcile_fails_if_it_cannot_settle_a_trail(store, monkeypatch):
+    monkeypatch.setattr("conversations.work.parts.pending_trails", lambda: iter([(1, frozenset({CONVERSATION}))]))
+    monkeypatch.setattr("conversations.work.parts.reconcile", lambda _: iter([Settlement(error="Throttled")]))
+    with pytest.raises(CommandError, match="Failed: reconcile"):
+        once("reconcile")
+
+
+def test_a_part_that_another_process_does_is_left_to_it(store, monkeypatch, caplog):
+    put(store, hand_off_to_human=True)
+    another = Lease("another")
+    assert another.take()
+    monkeypatch.setattr(leased, "STAND_BY_SECONDS", 0.01)
+    with faults.before("UpdateItem", another.renew, nth=2, table_key="CONSOLE"):
+        once("indexer")
+    assert "Another worker is doing it." in caplog.text
+    assert indexed(store)["waiting"] == set()
 
 
 def test_the_receiver_of_the_queue_tells_how_it_goes(store, queue):
@@ -323,8 +378,3 @@ def test_that_it_cannot_tell_is_no_reason_to_stop(store, queue):
     with faults.fail_before("UpdateItem", table_key="CONSOLE", times=faults.ALWAYS):
         Receiver().run(once=True)
     assert len(rows(store)) == 1
-
-
-def test_a_run_of_reconcile_by_a_timer_is_noted(store):
-    call_command("reconcile", stdout=io.StringIO())
-    assert clock.parse_instant(store.get("CONSOLE", pk=RECONCILE, sk=LEASE)["ran_at"])

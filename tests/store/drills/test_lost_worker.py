@@ -12,6 +12,7 @@ from console.store import queues
 from conversations.companies import register
 from conversations.handoff import perform
 from conversations.receiving.holding import HOLDING
+from conversations.work.parts import PARTS
 from conversations.workers.lease import LEASE, SHARD
 from conversations.workers.streams import shards
 from tests.dynamodb import Store
@@ -24,13 +25,11 @@ from tests.support.conversations.replies import configured, later, replies, said
 DAY = timedelta(hours=25)
 ASKED_AT = clock.to_iso(clock.now() - timedelta(hours=20))
 OTHER = {"primary_channel": "+447700900456", "conversation_id": "c-asked-while-nobody-looked"}
-JOBS = ("index_handoffs", "ring_timers", "receive_messages", "send_replies", "send_notifications", "insight")
 
 
 def work() -> None:
-    for job in JOBS:
-        call_command(job, "--once")
-    call_command("reconcile")
+    for part in PARTS:
+        call_command("work", "--only", part, "--once")
 
 
 def a_day_passes(store: Store) -> None:

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from console import caching
 from console.schema.tables import TABLES
 from console.store import presence
+from conversations.work.parts import PARTS
 from conversations.workers import leased
 from conversations.workers.beats import read_health
 from conversations.workers.lease import INDEXER, LEASE
@@ -21,15 +22,14 @@ NEED_CONSOLE = {
     *("recipient-elsewhere", "tenant-onboarding", "tenant-history", "saved-replies", "saved-reply-change"),
     *("saved-reply-delete", "conversation-saved-replies", "saved-view-change", "destination", "destination-change"),
 }
-# The jobs that say in a line that they cannot work without a table, and exit with 1; all others do what they can.
+# The parts that cannot work without a table and exit with 1; all others do what they can.
 NEEDED_BY = {
-    "AUDIT": {"index_handoffs", "insight"},
-    "CONSOLE": {"index_handoffs", "insight", "ring_timers", "send_notifications"},
-    "CONVERSATIONS": {"index_handoffs", "insight"},
-    "IDEMPOTENCY": {"index_handoffs", "reconcile"},
-    "INSIGHT": {"insight"},
+    "AUDIT": {"indexer"},
+    "CONSOLE": {"indexer", "insight", "timers", "notifier", "reconcile"},
+    "CONVERSATIONS": {"indexer"},
+    "IDEMPOTENCY": {"indexer", "reconcile"},
 }
-JOBS = ("index_handoffs", "ring_timers", "send_notifications", "insight", "reconcile")
+RUN = set(PARTS) - {"receiver", "sender"}
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ def test_pages_are_there_without_it(store, scenario, settings, key):
 @pytest.mark.slow
 @pytest.mark.pages
 @pytest.mark.parametrize("key", [*NEEDED_BY, "CONVERSATION_STATE", "MESSAGES", "TENANTS", "THREADS"])
-def test_jobs_end_in_order_without_it(store, settings, key, caplog, monkeypatch):
+def test_parts_end_in_order_without_it(store, settings, key, caplog, monkeypatch):
     monkeypatch.setattr(leased, "LONGEST_PAUSE_SECONDS", 0.0)
     put(store, **WAITING)
     take_away(settings, key)
-    failed = {job for job in JOBS if not ends_well(job)}
+    failed = {part for part in RUN if not ends_well(part)}
     assert failed == NEEDED_BY.get(key, set())
     assert not [each for each in caplog.records if each.exc_info]
 
@@ -80,18 +80,18 @@ def test_jobs_end_in_order_without_it(store, settings, key, caplog, monkeypatch)
 def test_timers_prepare_the_queue_after_an_upgrade_without_it(store, settings, key, monkeypatch):
     monkeypatch.setattr(leased, "LONGEST_PAUSE_SECONDS", 0.0)
     put(store, **WAITING)
-    assert ends_well("index_handoffs")
+    assert ends_well("indexer")
     store.update("CONSOLE", {"pk": INDEXER, "sk": LEASE}, partitions_at=None)
     take_away(settings, key)
     assert not read_health().has_partitions
-    assert ends_well("ring_timers")
+    assert ends_well("timers")
     assert read_health().has_partitions
 
 
-def ends_well(job: str) -> bool:
+def ends_well(part: str) -> bool:
     """Whether it exits with 0; otherwise it says why in a line."""
     try:
-        call_command(job, *(() if job == "reconcile" else ("--once",)))
+        call_command("work", "--only", part, "--once")
     except CommandError:
         return False
     return True

@@ -86,10 +86,11 @@ PROCESSES = {
     "a worker that is to skip checks": ("manage.py", "work", "--skip-checks"),
     "a command": ("manage.py", "staff", "list"),
     "Django's shell": ("manage.py", "shell", "-c", "print('began')"),
-    "the indexer's Lambda": ("-c", "from conversations.indexer import lambda_handler as begin; begin({})"),
-    "the receiver's Lambda": ("-c", "from conversations.receiving import lambda_handler as begin; begin({})"),
-    "the stage's Lambda": ("-c", "from conversations.receiving import stage_lambda_handler as begin; begin({})"),
-    "the sender's Lambda": ("-c", "from conversations.sending import lambda_handler as begin; begin({})"),
+    **{
+        f"the Lambda {name}": ("-c", f"from conversations.work.lambdas import {name} as begin; begin({{}})")
+        for name in ("handle_conversations_stream", "handle_stage_stream", "handle_handoff_queue", "handle_outbox")
+    },
+    "the Lambda run_part": ("-c", "from conversations.work.lambdas import run_part; run_part({'part': 'timers'})"),
 }
 
 

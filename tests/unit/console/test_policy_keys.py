@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from console.provisioning.policies import POLICIES, document
+from conversations.work.parts import PARTS
 from tests.documentation import ROOT
 
 # Where the partitions are made: an example of each key.
@@ -54,16 +55,14 @@ BY_KEYS_OF_OTHERS = {
 # What a process begins with: its own code, and what other apps registered for it.
 _REFRESHING = ("conversations.receiving.approvals", "conversations.receiving.to_place")
 BEGINS_WITH = {
-    "indexer": ("conversations.indexer.worker", "conversations.indexer.lambda_entry", *_REFRESHING),
+    "indexer": ("conversations.indexer.worker", *_REFRESHING),
     "timers": ("conversations.timers.looking", *_REFRESHING),
     "insight": (
         *("conversations.insight.rolling", "conversations.insight.walking", "conversations.insight.announcing"),
         "conversations.workers.leased",
     ),
-    "receiver": (
-        *("conversations.receiving.worker", "conversations.receiving.stage", "conversations.receiving.lambda_entry"),
-    ),
-    "sender": ("conversations.sending.worker", "conversations.sending.lambda_entry"),
+    "receiver": ("conversations.receiving.worker", "conversations.receiving.stage"),
+    "sender": ("conversations.sending.worker",),
     "notifier": ("conversations.notifications.notifier",),
     "reconcile": (
         "conversations.handoff.reconciliation",
@@ -141,7 +140,7 @@ def test_a_process_may_name_the_partitions_that_its_code_reaches_and_no_others(p
 def test_the_web_servers_may_name_all_partitions_and_the_work_those_of_its_parts_and_the_key():
     assert allowed("web") == {key for keys in PARTITIONS.values() for key in keys}
     assert allowed("work") == set().union(*map(allowed, BEGINS_WITH)) | {"SECRET_KEY"}
-    assert set(BEGINS_WITH) == set(POLICIES) - {"web", "work"}
+    assert set(BEGINS_WITH) == set(PARTS) == set(POLICIES) - {"web", "work"}
 
 
 def test_no_pattern_allows_partitions_of_nothing():

@@ -6,7 +6,6 @@ import re
 import secrets
 import subprocess
 import sys
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -24,7 +23,8 @@ from console.stack.parameters import CHANNELS, OTHER_TABLES, OWN_TABLES, PARAMET
 from console.stack.storage import VISIBILITY_SECONDS
 from console.stack.template import stack_template, stack_text
 from console.store.calls import table_name
-from conversations.work.parts import SCHEDULED
+from conversations.work import lambdas
+from conversations.work.parts import PARTS
 from tests.documentation import ROOT, TEMPLATE, settings
 from tests.support.console.stack import ACCOUNT, REGION, ResolvedStack
 
@@ -203,8 +203,8 @@ def test_each_role_has_the_policies_of_its_process_and_whoever_runs_it_takes_it(
     assert set(roles) == {f"{each.title()}Role" for each in POLICIES if each != "work"} | {"ExecutionRole"}
     for process in set(POLICIES) - {"work"}:
         assert roles[f"{process.title()}Role"]["ManagedPolicyArns"] == policy_names(process)
-    assert {each.process: f"{each.process.title()}Role.Arn" for each in FUNCTIONS} == {
-        each.process: found.resources[f"{each.name}Function"]["Properties"]["Role"] for each in FUNCTIONS
+    assert {each.part: f"{each.part.title()}Role.Arn" for each in FUNCTIONS} == {
+        each.part: found.resources[f"{each.name}Function"]["Properties"]["Role"] for each in FUNCTIONS
     }
     work = stack(**FULL, **PROCESS)
     assert work.resources["WorkTask"]["Properties"]["TaskRoleArn"] == "WorkRole.Arn"
@@ -294,12 +294,14 @@ def test_images_are_named_by_digest(name):
     assert [each for each in wrong if re.search(pattern, each)] == []
 
 
-def test_every_lambda_has_a_handler_that_there_is_and_work_that_it_knows():
-    for each in FUNCTIONS:
-        module, _, name = each.handler.rpartition(".")
-        assert callable(getattr(import_module(module), name))
-    assert {each.work for each in FUNCTIONS if each.work} == set(SCHEDULED)
-    assert all(bool(each.stream) + bool(each.queue) + bool(each.work) == 1 for each in FUNCTIONS)
+def test_each_part_has_lambdas_whose_handlers_exist():
+    found = stack(**FULL, **LAMBDAS)
+    handlers = {each["Handler"] for each in found.of_type("AWS::Lambda::Function").values()}
+    names = [name for name in vars(lambdas) if name.startswith("handle_")]
+    assert handlers == {f"conversations.work.lambdas.{name}" for name in (*names, "run_part")}
+    inputs = [each["Targets"][0]["Input"] for each in found.of_type("AWS::Events::Rule").values()]
+    # The stream of the conversations starts the indexer, which needs no schedule.
+    assert sorted(json.loads(each)["part"] for each in inputs) == sorted(set(PARTS) - {"indexer"})
 
 
 def test_events_that_fail_in_part_are_reported_in_part():

@@ -15,6 +15,7 @@ from console import clock
 from console.errors import NotFound, StoreUnavailable
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.resolution import ChainLink, Resolution, applied, resolution_of
+from conversations.work.parts import reconciler
 from tests import faults
 from tests.support.conversations.handoff.kit import (
     ANA,
@@ -121,9 +122,9 @@ def left_open(action=A.TAKE, **changes):
     return intent
 
 
-def reconcile(*arguments):
+def reconcile(*arguments, named=("--conversation", CONVERSATION)):
     out = StringIO()
-    call_command("reconcile", *arguments, stdout=out)
+    call_command("reconcile", *named, *arguments, stdout=out)
     return out.getvalue()
 
 
@@ -131,6 +132,12 @@ def test_nothing_pending(store):
     put(store, **WAITING)
     perform(form(A.TAKE), ANA)
     assert reconcile() == "settled: nothing was pending\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--older-than", "0s")])
+def test_all_is_settled_by_the_work_alone(store, arguments):
+    with pytest.raises(CommandError, match="work --only reconcile --once"):
+        call_command("reconcile", *arguments)
 
 
 def test_a_young_one_is_left_alone(store):
@@ -143,16 +150,15 @@ def test_a_young_one_is_left_alone(store):
     assert results(store) == {intent.action_id: "pending"}
 
 
-@pytest.mark.parametrize("arguments", [(), ("--conversation", CONVERSATION)], ids=["walks", "is told"])
-def test_an_old_one_is_fenced_and_failed(store, eleven_minutes_later, arguments):
+def test_an_old_one_is_fenced_and_failed(store, eleven_minutes_later):
     put(store, **WAITING)
     intent = left_open()
     eleven_minutes_later()
-    said = reconcile(*arguments)
+    said = reconcile()
     assert said.splitlines()[-1] == "settled: 1 failed"
     assert intent.action_id[:8] in said
     assert results(store)[intent.action_id].startswith("failed")
-    assert reconcile(*arguments) == "settled: nothing was pending\n"
+    assert reconcile() == "settled: nothing was pending\n"
 
 
 def test_it_prints_no_key_of_a_person(store, eleven_minutes_later):
@@ -169,7 +175,7 @@ def test_a_dry_run_writes_nothing(store, eleven_minutes_later):
     left_open()
     eleven_minutes_later()
     before = (store.all("CONVERSATIONS"), store.all("AUDIT"), store.all("IDEMPOTENCY"))
-    said = reconcile("--dry-run")
+    said = reconcile("--dry-run", named=())
     assert "would be fenced" in said
     assert said.endswith("would settle: 1 open\n")
     assert (store.all("CONVERSATIONS"), store.all("AUDIT"), store.all("IDEMPOTENCY")) == before
@@ -209,7 +215,7 @@ def test_many_conversations_are_found_page_by_page(store, eleven_minutes_later):
     put(store, **WAITING)
     intent = left_open()
     eleven_minutes_later()
-    reconcile()
+    reconciler().run(once=True)
     assert [
         result.split(":")[0] for action, result in _console_results(store).items() if action == intent.action_id
     ] == ["failed"]
@@ -334,11 +340,11 @@ def test_absent_tables_are_said(bare_store, absent):
     bare_store.create_tables(*{"CONVERSATIONS", "AUDIT", "IDEMPOTENCY"} - {absent})
     if absent == "IDEMPOTENCY":
         with pytest.raises(CommandError, match="IDEMPOTENCY is missing"):
-            reconcile()
+            reconcile("--dry-run", named=())
     else:
         bare_store.put("IDEMPOTENCY", {"event_id": "e", "status": "pending", "mode": "console", "conversation_id": "c"})
         with pytest.raises(CommandError):
-            reconcile()
+            reconcile("--dry-run", named=())
 
 
 @pytest.mark.slow
@@ -346,7 +352,7 @@ def test_as_a_process_of_its_own(store):
     put(store, **WAITING)
     intent = left_open()
     ran = subprocess.run(
-        [sys.executable, "manage.py", "reconcile", "--older-than", "0s"],
+        [sys.executable, "manage.py", "reconcile", "--conversation", CONVERSATION, "--older-than", "0s"],
         cwd=ROOT,
         env=store.environment(),
         capture_output=True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.indexer import lambda_entry as indexer
+from conversations.work.lambdas import handle_conversations_stream
 from conversations.workers.beats import read_health
 from conversations.workers.streams import events
 from tests import faults
@@ -25,7 +25,7 @@ def event(stream: Stream) -> dict:
 
 def test_it_handles_the_records_and_tells_that_it_ran(store, stream):
     asks(store, T1)
-    assert indexer.lambda_handler(event(stream)) == {"batchItemFailures": []}
+    assert handle_conversations_stream(event(stream)) == {"batchItemFailures": []}
     assert times(store) == [T1]
     assert indexed(store)["waiting"] == {CONVERSATION}
     health = read_health()
@@ -38,10 +38,10 @@ def test_what_may_succeed_later_is_reported_and_all_behind_it_left(store, stream
     asks(store, T3)
     records = event(stream)
     with faults.fail_before("UpdateItem", table_key="CONVERSATIONS"):
-        told = indexer.lambda_handler(records)
+        told = handle_conversations_stream(records)
     assert told == {"batchItemFailures": [{"itemIdentifier": records["Records"][0]["dynamodb"]["SequenceNumber"]}]}
     assert times(store) == []
-    assert indexer.lambda_handler(records) == {"batchItemFailures": []}
+    assert handle_conversations_stream(records) == {"batchItemFailures": []}
     assert times(store) == [T1, T3]
 
 
@@ -52,7 +52,7 @@ def test_what_can_never_be_handled_is_left_out(store, stream, caplog):
         0, {"dynamodb": {"SequenceNumber": "1", "NewImage": {"primary_channel": {"S": "+44 7700"}}}}
     )
     records["Records"].insert(0, {"nonsense": True})
-    assert indexer.lambda_handler(records) == {"batchItemFailures": []}
+    assert handle_conversations_stream(records) == {"batchItemFailures": []}
     assert times(store) == [T1]
     assert "7700" not in caplog.text
 
@@ -60,14 +60,14 @@ def test_what_can_never_be_handled_is_left_out(store, stream, caplog):
 def test_the_heartbeat_is_written_every_few_seconds_at_most(store, stream):
     with store.calls() as calls:
         for _ in range(3):
-            indexer.lambda_handler({"Records": []})
+            handle_conversations_stream({"Records": []})
     assert [call.tables for call in calls] == [("CONSOLE",)]
 
 
 def test_a_heartbeat_that_fails_is_no_failure_of_the_records(store, stream):
     asks(store, T1)
-    indexer.lambda_handler(event(stream))
+    handle_conversations_stream(event(stream))
     events._beat.clear()
     # The company is known already: what fails is the heartbeat alone.
     with faults.fail_before("UpdateItem", table_key="CONSOLE"):
-        assert indexer.lambda_handler(event(stream)) == {"batchItemFailures": []}
+        assert handle_conversations_stream(event(stream)) == {"batchItemFailures": []}

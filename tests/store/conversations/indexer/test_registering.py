@@ -7,9 +7,10 @@ from django.core.management import call_command
 
 from console import caching, clock
 from console.permissions import ALL, Role, Scope, Staff
-from conversations import companies, indexer
+from conversations import companies
 from conversations.companies import companies_for, register
 from conversations.indexer.handling import handle, handle_item
+from conversations.work.lambdas import handle_conversations_stream
 from conversations.workers.counts import WorkOutcome
 from conversations.workers.streams.records import change_of
 from tests import faults
@@ -47,7 +48,7 @@ def by_lambda(store, item) -> None:
     store.put("CONVERSATIONS", item)
     handled = 0
     while len(records := stream.records()) > handled:
-        assert indexer.lambda_handler({"Records": records[handled:]}) == {"batchItemFailures": []}
+        assert handle_conversations_stream({"Records": records[handled:]}) == {"batchItemFailures": []}
         handled = len(records)
 
 
@@ -147,7 +148,7 @@ def test_hostile_companies_never_stop_the_indexer(store, company, name):
     }
     asks(store, T2)
     records = [record, *stream.records()]
-    assert indexer.lambda_handler({"Records": records}) == {"batchItemFailures": []}
+    assert handle_conversations_stream({"Records": records}) == {"batchItemFailures": []}
     assert [entry["ts_action_id"].partition("#")[0] for entry in requests_of(store)] == [T2]
     assert set(registered(store)) == {COMPANY, *(each for each in KEPT if each == company)}
     client = signed_in(admin())
@@ -161,11 +162,11 @@ def test_a_failure_to_register_comes_back_and_keeps_nobody_from_the_queue(store)
     records = stream.records()
     is_registry = lambda request: request.get("Key", {}).get("pk") == {"S": companies.PARTITION}  # noqa: E731
     with faults.fail_before("UpdateItem", table_key="CONSOLE", where=is_registry):
-        told = indexer.lambda_handler({"Records": records})
+        told = handle_conversations_stream({"Records": records})
     assert told["batchItemFailures"], "Lambda sends it again"
     assert store.all("CONVERSATIONS")[0]["gsi_hand_off_queue"] == f"waiting#{NEW}"
     assert registered(store) == {}
-    assert indexer.lambda_handler({"Records": records}) == {"batchItemFailures": []}
+    assert handle_conversations_stream({"Records": records}) == {"batchItemFailures": []}
     assert registered(store) == {NEW: "Brightwater Clinics"}
 
 

@@ -18,7 +18,7 @@ def test_before_the_first_run_it_says_what_to_run(page):
     text = page()
     assert "Index of the queue" in text
     assert "has never run" in text
-    assert "manage.py index_handoffs" in text
+    assert "manage.py work --only indexer" in text
 
 
 def test_it_tells_how_the_indexer_is(page):

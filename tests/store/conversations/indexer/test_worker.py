@@ -171,7 +171,7 @@ def test_records_that_were_trimmed_ask_for_a_sweep(store, ticking, monkeypatch):
     rounds(one, ticking)
     assert trimmed
     assert one._swept_at > before
-    assert not one.failed
+    assert not one.is_failing
 
 
 def test_an_iterator_that_expired_is_had_anew(store, ticking, monkeypatch):
@@ -265,7 +265,7 @@ def test_a_record_that_never_succeeds_is_passed_over_and_a_sweep_is_owed(store, 
     rounds(one, ticking, 20)
     assert indexed(store)["waiting"] == {CONVERSATION}
     assert times(store) == [T1]
-    assert not one.failed
+    assert not one.is_failing
 
 
 def test_a_sweep_that_failed_in_part_is_told_and_repeated(store, ticking, monkeypatch):
@@ -273,12 +273,12 @@ def test_a_sweep_that_failed_in_part_is_told_and_repeated(store, ticking, monkey
     monkeypatch.setattr(sweeping, "handle_item", lambda stored: 1 / 0)
     one = worker(ticking)
     rounds(one, ticking)
-    assert one.failed
+    assert one.is_failing
     assert not read_health(ticking.now()).backfilled
     monkeypatch.undo()
     ticking.at += timedelta(minutes=11)
     rounds(one, ticking)
-    assert not one.failed
+    assert not one.is_failing
     assert read_health(ticking.now()).backfilled
 
 
@@ -302,12 +302,12 @@ def test_a_record_passed_over_while_a_sweep_ran_asks_for_another(store, ticking,
         ticking.at += timedelta(minutes=11)
         rounds(one, ticking)
         assert one._sweep is None
-    assert one.failed
+    assert one.is_failing
     assert lease_item(store)["sweep_owed"] is True
     ticking.at += timedelta(minutes=11)
     rounds(one, ticking, 20)
     assert indexed(store)["waiting"] == {CONVERSATION}
-    assert not one.failed
+    assert not one.is_failing
 
 
 def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
@@ -317,7 +317,7 @@ def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
     store.put("CONSOLE", {"pk": "INDEXER", "sk": "SHARD#gone", "arn": one._arn, "sequence": "1", "done": False})
     ticking.at += timedelta(hours=25)
     two = begun(store, ticking)
-    assert not two.failed
+    assert not two.is_failing
 
 
 def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch):

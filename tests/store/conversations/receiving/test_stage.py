@@ -17,13 +17,13 @@ from conversations.models import Conversation
 from conversations.outbox.latest import last_words
 from conversations.outbox.rows import NOT_PLACED, messages_of, to_place_partition
 from conversations.receiving import stage as stage_module
-from conversations.receiving import stage_lambda_handler
 from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import return_to_ai
 from conversations.receiving.recording import STAGE
 from conversations.receiving.stage import NOT_FOR_PEOPLE, StageReceiver, take_fragment
 from conversations.receiving.worker import sweep
 from conversations.records import Speaker
+from conversations.work.lambdas import handle_stage_stream
 from conversations.workers.lease import LEASE
 from conversations.workers.streams import events, following
 from conversations.workers.streams.records import StreamChange
@@ -684,22 +684,22 @@ def test_a_lambda_handles_in_order_and_reports_what_may_succeed_later(store):
     put(store, **held_by("ana", auto_queue_reply_message=True))
     event = {"Records": [record("1"), record("2"), record("3")]}
     with faults.fail_before("TransactWriteItems", nth=2, whole_calls=True):
-        assert stage_lambda_handler(event) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+        assert handle_stage_stream(event) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
     assert len(rows(store)) == 1
-    assert stage_lambda_handler(event) == {"batchItemFailures": []}
+    assert handle_stage_stream(event) == {"batchItemFailures": []}
     assert len(rows(store)) == 3
     assert store.get("CONSOLE", pk=STAGE, sk=LEASE)["mode"] == "lambda"
 
 
 def test_a_lambda_keeps_what_it_can_never_handle(store):
     event = {"Records": [{"dynamodb": {"SequenceNumber": "1", "NewImage": {"body": {"S": "+44 7700"}}}}, {"x": 1}]}
-    assert stage_lambda_handler(event) == {"batchItemFailures": []}
+    assert handle_stage_stream(event) == {"batchItemFailures": []}
     assert [row["not_placed_because"] for row in rows(store, NOT_PLACED)] == ["The console could not handle it."] * 2
 
 
 def test_nothing_of_a_message_is_logged(store, caplog):
     with faults.fail_before("GetItem", times=faults.ALWAYS):
-        stage_lambda_handler({"Records": [record("1")]})
+        handle_stage_stream({"Records": [record("1")]})
     assert "parcel" not in caplog.text
     assert CHANNEL not in caplog.text
 

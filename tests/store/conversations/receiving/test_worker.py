@@ -1,6 +1,5 @@
 """The receiver: what stands in the queue is handled once, leaves the queue only when it is done, and nothing blocks."""
 
-import io
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,16 +9,16 @@ from threading import Event
 from unittest import mock
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from console.store import queues
 from conversations.outbox import appending
 from conversations.outbox.rows import NOT_PLACED, MessageRow
-from conversations.receiving import handling, lambda_handler, worker
+from conversations.receiving import handling, worker
 from conversations.receiving.recording import QUEUE
 from conversations.receiving.worker import FAILED, Receiver, sweep
+from conversations.work.lambdas import handle_handoff_queue
 from conversations.workers.queued import BATCHES
 from demo.server_process import free_port
 from tests import faults
@@ -291,12 +290,12 @@ def test_a_lambda_reports_what_failed_and_no_more(store, queue):
         {"messageId": "one", "receiptHandle": "r1", "attributes": sent, "body": body()},
         {"messageId": "two", "receiptHandle": "r2", "attributes": sent, "body": "{"},
     ]
-    assert lambda_handler({"Records": records}) == {"batchItemFailures": []}
+    assert handle_handoff_queue({"Records": records}) == {"batchItemFailures": []}
     with faults.fail_before("TransactWriteItems", whole_calls=True):
         again = [{**records[0], "messageId": "three", "body": body(message_sid="SM3")}]
-        assert lambda_handler({"Records": again}) == {"batchItemFailures": [{"itemIdentifier": "three"}]}
+        assert handle_handoff_queue({"Records": again}) == {"batchItemFailures": [{"itemIdentifier": "three"}]}
     assert len(rows(store)) == 1
-    assert lambda_handler({}) == {"batchItemFailures": []}
+    assert handle_handoff_queue({}) == {"batchItemFailures": []}
 
 
 def test_what_a_lambda_could_not_handle_comes_again_as_soon_as_to_a_worker(store, queue, monkeypatch):
@@ -312,7 +311,7 @@ def test_what_a_lambda_could_not_handle_comes_again_as_soon_as_to_a_worker(store
     assert queues.receive(queue, wait=0) == []
     monkeypatch.setattr(worker, "AGAIN_SECONDS", 0)
     with faults.fail_before("TransactWriteItems", whole_calls=True):
-        lambda_handler({"Records": [record]})
+        handle_handoff_queue({"Records": [record]})
     assert [each.name for each in queues.receive(queue, wait=0)] == [brought.name]
 
 
@@ -343,23 +342,10 @@ def test_a_lambda_that_dies_hides_no_message_for_the_queues_own_timeout(store, q
     settings.QUEUE_VISIBILITY_SECONDS = 1
     monkeypatch.setattr(worker, "handle_all", mock.Mock(side_effect=SystemExit))
     with pytest.raises(SystemExit):
-        lambda_handler({"Records": [{"messageId": brought.name, "receiptHandle": brought.receipt, "body": body()}]})
+        handle_handoff_queue(
+            {"Records": [{"messageId": brought.name, "receiptHandle": brought.receipt, "body": body()}]}
+        )
     assert [each.name for each in queues.receive(queue, wait=5)] == [brought.name]
-
-
-def test_the_command_receives_and_says_how_many(store, queue):
-    put(store, **held_by("ana"))
-    queues.send(queue, body())
-    out = io.StringIO()
-    call_command("receive_messages", "--once", stdout=out)
-    assert out.getvalue() == "Messages: 1 received.\n"
-    assert said(store)[-1] == "Where is my parcel?"
-
-
-def test_the_command_needs_a_queue(settings):
-    settings.HANDOFF_QUEUE_URL = ""
-    with pytest.raises(CommandError, match="HANDOFF_QUEUE_URL"):
-        call_command("receive_messages", "--once")
 
 
 def test_room_is_half_of_what_an_item_may_hold():

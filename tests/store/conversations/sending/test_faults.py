@@ -338,7 +338,7 @@ def test_the_system_page_says_how_sending_is(store, outbox, provider, settings):
     def said() -> Any:
         return next(each for each in sections(clock.now()) if each.title == section.TITLE)
 
-    assert (said().state, said().hints) == ("not running", ("manage.py send_replies",))
+    assert (said().state, said().hints) == ("not running", ("manage.py work --only sender",))
     send_all_due()
     assert (said().state, said().words) == ("ready", "Replies are sent.")
     # It ran once, as a schedule does, which may leave it silent for longer.

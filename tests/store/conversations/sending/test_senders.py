@@ -6,11 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from console.store import queues
-from conversations.sending import lambda_handler
 from conversations.sending.worker import SENDER
+from conversations.work.lambdas import handle_outbox
 from conversations.workers.lease import LAMBDA, LEASE
 from tests.support.conversations.handoff.kit import ANA
 from tests.support.conversations.replies import held, replies, send_all_due, sent_entries, states, write
@@ -52,21 +51,11 @@ def test_a_lambda_sends_and_reports_what_may_not_leave_yet(store, outbox, provid
     settings.REPLY_UNDO_SECONDS = 10
     write(ANA, "Later.")
     brought = event(outbox)
-    answer = lambda_handler(brought)
+    answer = handle_outbox(brought)
     assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == [brought["Records"][1]["messageId"]]
     assert [each["text"] for each in provider.messages()] == [TEXT]
     assert store.get("CONSOLE", pk=SENDER, sk=LEASE)["mode"] == LAMBDA
-    assert lambda_handler({"Records": [{"messageId": "x", "body": "no reply"}]}) == {"batchItemFailures": []}
-
-
-def test_the_command_says_what_it_did(store, outbox, provider, settings, capsys):
-    held(store)
-    write(ANA, TEXT)
-    call_command("send_replies", "--once")
-    assert capsys.readouterr().out == "Replies: 1 done.\n"
-    settings.OUTBOX_QUEUE_URL = ""
-    with pytest.raises(CommandError, match="OUTBOX_QUEUE_URL"):
-        call_command("send_replies", "--once")
+    assert handle_outbox({"Records": [{"messageId": "x", "body": "no reply"}]}) == {"batchItemFailures": []}
 
 
 # --- A company's own sending service ----------------------------------------------------------------------------------

@@ -128,8 +128,7 @@ def read_work() -> Iterator[Reading]:
         if lag is not None:
             yield LAG, (worker,), float(lag)
     for worker, name, every in recurring:
-        allowed = max(late_after(every, notes[name]), stale_after(notes[name]))
-        yield from _seen(worker, notes[name].get("ran_at"), allowed)
+        yield from _seen(worker, notes[name].get("ran_at"), late_after(every, notes[name]))
 
 
 def _seen(worker: str, at: object, allowed: timedelta) -> Iterator[Reading]:

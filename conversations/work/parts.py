@@ -26,6 +26,7 @@ from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
 from conversations.sending.worker import Sender
 from conversations.timers.looking import Timers
+from conversations.workers.beats import stale_after
 from conversations.workers.counts import WorkCounts, WorkOutcome
 from conversations.workers.leased import LeasedWorker
 from conversations.workers.queued import QueueWorker
@@ -50,7 +51,7 @@ def due_every(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
 
 def late_after(every: timedelta, noted: Mapping[str, Any]) -> timedelta:
     """Return the time since its last run after which recurring work counts as stopped."""
-    return LATE_AFTER * due_every(every, noted)
+    return max(LATE_AFTER * due_every(every, noted), stale_after(noted))
 
 
 class Recurring(LeasedWorker):

@@ -59,8 +59,8 @@ class Command(ConsoleCommand):
         """Print a line per action, then a summary. Raises `CommandError` if a trail could not be settled."""
         if not options["conversation"] and not options["dry_run"]:
             raise CommandError(
-                "Name a conversation with --conversation, or add --dry-run. To settle all that is pending, run "
-                "manage.py work --only reconcile --once."
+                "Name a conversation with --conversation, or add --dry-run. Everything that is pending is settled by "
+                "manage.py work --only reconcile."
             )
         with command_errors():
             trails = set(options["conversation"]) or self._find()

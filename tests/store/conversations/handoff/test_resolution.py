@@ -136,7 +136,7 @@ def test_nothing_pending(store):
 
 @pytest.mark.parametrize("arguments", [(), ("--older-than", "0s")])
 def test_all_is_settled_by_the_work_alone(store, arguments):
-    with pytest.raises(CommandError, match="work --only reconcile --once"):
+    with pytest.raises(CommandError, match="work --only reconcile"):
         call_command("reconcile", *arguments)
 
 

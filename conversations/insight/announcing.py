@@ -13,8 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from console import clock
 from conversations.companies import Company, all_companies, company_named
 from conversations.insight.budgets import ReachedShare, check, list_budgets, month_of, reached_in
-from conversations.insight.summary import budget_data, budget_sentence, read_summary, unpriced_sentence
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.summary import IsoWeek, budget_data, budget_sentence, read_summary, unpriced_sentence
 from conversations.notifications.deliveries import KEPT, announce
 from conversations.notifications.destinations import destinations_of
 from conversations.notifications.notification import Notification, NotificationType, id_of, quoted

@@ -29,9 +29,8 @@ from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
 from conversations.companies import check_team_lead, name_or_id
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
-from conversations.insight.reading import MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
 from conversations.insight.reports.usage import cost_of
-from conversations.insight.sums import Slice
+from conversations.insight.sums import MOST_OWNERS, InsightPeriod, InsightQuery, Slice, read_topics
 
 logger = logging.getLogger(__name__)
 

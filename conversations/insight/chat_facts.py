@@ -23,13 +23,11 @@ from console import clock
 from console.errors import TableMissing
 from conversations.converting import model_in
 from conversations.handoff.stored import Raw
-from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
+from conversations.insight.facts import FactDay, FactKey, FactKind, InsightFact, fact_data, get_or_create_day
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.places import get_or_create_place
-from conversations.insight.subjects import (
-    FactSubject,
+from conversations.insight.sources import (
+    FactSource,
     KnownFacts,
-    Place,
     SourceReference,
     counted_day,
     hash_content,
@@ -54,7 +52,7 @@ _AGENTS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
 
 
 @dataclass
-class SessionSubject(FactSubject):
+class SessionSource(FactSource):
     """A session. `item` is its item in Sessions and `events` its chats in Chats, once read."""
 
     user_id: str
@@ -62,16 +60,16 @@ class SessionSubject(FactSubject):
     item: Session | None = None
     events: tuple[ChatEvent, ...] = ()
 
-    def places(self) -> list[Place]:
-        """Return its one place, which never changes: from the time in its id, or where it was first counted."""
+    def keys(self) -> list[FactKey]:
+        """Return its one key, which never changes: from the time in its id, or where it was first counted."""
         begun = begun_at(self.session_id)
         if begun is not None:
-            place: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
+            day: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
         else:
-            place = get_or_create_place(FactKind.CHATS, self._pseudonym, self._first_place)
-        return [] if place is None else [(place, self._pseudonym)]
+            day = get_or_create_day(FactKind.CHATS, self._pseudonym, self._first_day)
+        return [] if day is None else [(day, self._pseudonym)]
 
-    def _first_place(self) -> FactDay | None:
+    def _first_day(self) -> FactDay | None:
         read = self.read()
         return None if read is None else FactDay(FactKind.CHATS, "", counted_day(read.begun))
 
@@ -125,7 +123,7 @@ class SessionSubject(FactSubject):
             return str(was)
         return EXPIRED if was == RUNNING and is_over(self.begun) else str(was or UNKNOWN)
 
-    def way_back(self) -> SourceReference:
+    def reference(self) -> SourceReference:
         """Return the parts that name its page. The link never expires, as chats are stored permanently."""
         return SourceReference(self._pseudonym, ("session", self.user_id, self.session_id))
 
@@ -144,17 +142,17 @@ def is_over(begun: datetime | None) -> bool:
     return begun is None or clock.now() - begun >= OVER_AFTER
 
 
-def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
+def sessions_in(items: list[Raw]) -> Iterator[SessionSource]:
     """Yield the sessions of a page of Sessions, including expired ones."""
     for item in map(queries.session_in, items):
         session_id = item.plain("SessionId")
         if is_usable(session_id):
             state = hash_content(item.raw, queries.is_session_expired(item), is_over(created_at(item)))
             user_id = item.plain("UserId")
-            yield SessionSubject(user_id, session_id, name=("session", user_id, session_id), state=state)
+            yield SessionSource(user_id, session_id, name=("session", user_id, session_id), state=state)
 
 
-def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
+def chats_in(items: list[Raw]) -> Iterator[SessionSource]:
     """Yield the sessions that have messages in a page of Chats."""
     found: dict[str, list[ChatEvent]] = {}
     for item in map(ChatEvent.from_raw_data, items):
@@ -165,4 +163,4 @@ def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
         first = events[0].raw["TimestampCreated"]["N"]
         over = is_over(begun_at(session_id))
         state = hash_content([each.raw for each in events], over)
-        yield SessionSubject(user_id, session_id, name=("chat", session_id, first), state=state)
+        yield SessionSource(user_id, session_id, name=("chat", session_id, first), state=state)

@@ -29,7 +29,7 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.stored import Raw, reason_in, text_in
 from conversations.insight.episodes import Episode, ItemEpisodes
-from conversations.insight.facts import FactDay, FactKind, InsightFact, day_of, escaped, fact_data
+from conversations.insight.facts import FactDay, FactKey, FactKind, InsightFact, day_of, escaped, fact_data
 from conversations.insight.hand_offs import HandOffPeriod
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.words import UNKNOWN, code_of, confidence_band, is_identifier, reason_kind
@@ -46,8 +46,8 @@ def pseudonym_in(stored: Raw) -> str:
     return pseudonym_of(CONVERSATION, stored["primary_channel"]["S"], stored["conversation_id"]["S"])
 
 
-def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
-    """Return the day and id of the fact of each of an item's episodes. Raises the errors of `pseudonym_of`."""
+def keys_of(stored: Raw, found: ItemEpisodes) -> list[FactKey]:
+    """Return the key of the fact of each of an item's episodes. Raises the errors of `pseudonym_of`."""
     pseudonym, company_id = pseudonym_in(stored), text_in(stored, "company_id")
     # An id too long for a key counts as no owner.
     owner = company_id if len(escaped(company_id)) <= MOST_OF_OWNER else ""
@@ -72,12 +72,12 @@ def facts_of_item(
 
     Raises the errors of `pseudonym_of`.
     """
-    places = places_of(stored, found)
+    keys = keys_of(stored, found)
     shares = _periods_by_episode(found.episodes, periods)
     human_at = [at for each in found.episodes for at in each.human_at]
     forgotten_before = _iso(clock.now() - timedelta(days=settings.AUDIT_RETENTION_DAYS)) or ""
     facts: list[InsightFact] = []
-    for number, (episode, (day, fact_id)) in enumerate(zip(found.episodes, places, strict=True)):
+    for number, (episode, (day, fact_id)) in enumerate(zip(found.episodes, keys, strict=True)):
         share, known = shares[number], before[number] or {}
         # The item and the middleware only describe the latest hand-off, if any.
         is_latest = bool(share) and share[0] is periods[-1]
@@ -85,10 +85,10 @@ def facts_of_item(
         data = _of_episode(found, episode, _project_in(stored, found))
         data |= _of_hand_offs(episode, share, state if share and share[-1] is periods[-1] else {}, reason, human_at)
         data |= _preserve_forgotten(data, known, forgotten_before)
-        if number == len(places) - 1:
+        if number == len(keys) - 1:
             data |= _of_now(found, known, answers=data.get("ai", 0))
         if number == 0:
-            data |= {"later": [[each.day, id_] for each, id_ in places[1:]], "expires": expires_in(stored)}
+            data |= {"later": [[each.day, id_] for each, id_ in keys[1:]], "expires": expires_in(stored)}
         facts.append(InsightFact(day, fact_id, fact_data(**data)))
     return facts
 

@@ -14,7 +14,7 @@ from console import clock
 from console.store.models import plain
 from conversations.converting import model_in
 from conversations.handoff.stored import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
-from conversations.insight.buckets import bucket_of
+from conversations.insight.measures import bucket_of
 from conversations.insight.words import code_of, reason_code, version_of
 from conversations.messages.message import MessageFigures, StoredMessages
 from conversations.messages.older_messages import OLDER

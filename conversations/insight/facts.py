@@ -1,7 +1,10 @@
 """Facts as stored: one item each, in partitions of a day, replaced only if unchanged since they were read.
 
 - `pk = FACTS#{kind}#{owner}#{day}`, `sk = {pseudonym}#{part}`: the fact, as JSON text;
-- `pk = CHANGED`, `sk = {kind}#{owner}#{day}`: facts of that day have changed since it was summed up, or may have.
+- `pk = CHANGED`, `sk = {kind}#{owner}#{day}`: facts of that day have changed since it was summed up, or may have;
+- `pk = PLACE#{kind}#{pseudonym}`, `sk = PLACE`: the day and owner that a source was first counted on, which the source
+  itself may forget;
+- `pk = OWNERS#{kind}`, `sk = OWNER#{owner}`: an owner with facts of a kind.
 
 A writer reads the fact, then its source, and writes on condition that the fact is unchanged. A later write is therefore
 based on a later read of the source, and duplicate, late or unordered stream records do no harm.
@@ -9,19 +12,22 @@ based on a later read of the source, and duplicate, late or unordered stream rec
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, unquote
 
 from django.conf import settings
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.expressions.condition import Condition
 
 from console import clock
+from console.caching import cached_for
+from console.errors import NotFound
 from console.store.calls import ConditionFailed, table_name
-from console.store.connection import call
-from conversations.handoff.stored import Raw
+from console.store.models import StoreModel, TableMeta
 
 # The day of facts without a readable time. No period includes it.
 UNDATED = "undated"
@@ -32,6 +38,8 @@ CHANGED = "CHANGED"
 REMOVED_FOR = timedelta(days=1)
 # Raised when facts are made differently: a rebuild then writes all of them again.
 VERSION = 1
+# Owners are noted again this often, so that they do not expire before their facts.
+NOTED_SECONDS = 86_400
 
 
 class FactKind(StrEnum):
@@ -67,6 +75,10 @@ class FactDay:
         return cls(FactKind(kind), unquote(owner), day)
 
 
+# The key of a fact: its day, and its id in that day.
+FactKey = tuple[FactDay, str]
+
+
 @dataclass(frozen=True, slots=True)
 class InsightFact:
     """One fact. `id` is its sort key; `data` are JSON values, documented in the modules that make them."""
@@ -74,6 +86,11 @@ class InsightFact:
     day: FactDay
     id: str
     data: Mapping[str, Any]
+
+    @property
+    def key(self) -> FactKey:
+        """Its key."""
+        return self.day, self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +124,52 @@ def fact_data(**values: Any) -> dict[str, Any]:
     return {"v": VERSION} | {name: value for name, value in values.items() if value not in (None, "", 0, [], {}, False)}
 
 
+class InsightItem(StoreModel):
+    """An item of INSIGHT. `expires_at` is in epoch seconds."""
+
+    class Meta(TableMeta):
+        table_key = "INSIGHT"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    expires_at = NumberAttribute()
+
+    @classmethod
+    def find(cls, partition: str, sort_key: str) -> Self | None:
+        """Read one item, strongly consistent; None if there is none. Raises the store's errors."""
+        try:
+            return cls.get(partition, sort_key, consistent_read=True)
+        except NotFound:
+            return None
+
+    @classmethod
+    def read_pages(
+        cls, partition: str, condition: Condition | None = None, *, consistent: bool = False
+    ) -> Iterator[list[Self]]:
+        """Yield a partition's items, one page per read. `condition` is on the sort key. Raises the store's errors."""
+        for page in cls.query(partition, condition, consistent_read=consistent).page_iter:
+            yield [cls.from_raw_data(each) for each in page["Items"]]
+
+
+class _FactItem(InsightItem):
+    """A fact, or for a while what is left of a removed one."""
+
+    fact = UnicodeAttribute(null=True)
+    revision = NumberAttribute()
+
+    @property
+    def data(self) -> Mapping[str, Any] | None:
+        try:
+            found = json.loads(self.fact or "")
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+
 def read_fact(day: FactDay, fact_id: str) -> StoredFact:
     """Read one fact, strongly consistent. Raises the store's errors."""
-    answer = call("GetItem", TableName=table_name("INSIGHT"), Key=_key(day, fact_id), ConsistentRead=True)
-    item = answer.get("Item")
-    return StoredFact(_data_in(item), int(item["revision"]["N"])) if item else StoredFact()
+    item = _FactItem.find(f"FACTS#{day.key}", fact_id)
+    return StoredFact() if item is None else StoredFact(item.data, int(item.revision))
 
 
 def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
@@ -119,7 +177,7 @@ def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
 
     Mark the day as changed first, so that it is summed up even if a process dies in between.
     """
-    return _replace(fact.day, fact.id, seen, {"fact": {"S": serialize_fact(fact.data)}}, expiry(fact.day))
+    return _replace(fact.day, fact.id, seen, serialize_fact(fact.data), expiry(fact.day))
 
 
 def remove_fact(day: FactDay, fact_id: str, seen: StoredFact) -> bool:
@@ -128,18 +186,15 @@ def remove_fact(day: FactDay, fact_id: str, seen: StoredFact) -> bool:
     An item without content remains for a day, so that late writers who read the old fact, or none, fail their
     condition.
     """
-    return _replace(day, fact_id, seen, {}, clock.to_epoch(clock.now() + REMOVED_FOR))
+    return _replace(day, fact_id, seen, None, clock.to_epoch(clock.now() + REMOVED_FOR))
 
 
-def _replace(day: FactDay, fact_id: str, seen: StoredFact, content: Raw, until: int) -> bool:
+def _replace(day: FactDay, fact_id: str, seen: StoredFact, text: str | None, until: int) -> bool:
     begun = clock.now()
     mark_changed(day)
-    item = _key(day, fact_id) | content
-    item |= {"revision": {"N": str(seen.revision + 1)}, "expires_at": {"N": str(until)}}
-    condition = "revision = :seen" if seen.revision else "attribute_not_exists(pk)"
-    values = {"ExpressionAttributeValues": {":seen": {"N": str(seen.revision)}}} if seen.revision else {}
+    item = _FactItem(f"FACTS#{day.key}", fact_id, fact=text, revision=seen.revision + 1, expires_at=until)
     try:
-        call("PutItem", TableName=table_name("INSIGHT"), Item=item, ConditionExpression=condition, **values)
+        item.save(_FactItem.revision == seen.revision if seen.revision else _FactItem.pk.does_not_exist())
     except ConditionFailed:
         return False
     finally:
@@ -152,50 +207,23 @@ def _replace(day: FactDay, fact_id: str, seen: StoredFact, content: Raw, until: 
 def expiry(day: FactDay) -> int:
     """Return when facts and sums of a day expire, in epoch seconds."""
     begun = clock.now().date() if day.day == UNDATED else date.fromisoformat(day.day)
-    return clock.to_epoch(clock.midnight(begun, clock.zone_of("UTC")) + timedelta(days=settings.INSIGHT_RETENTION_DAYS))
+    return _retained_from(clock.midnight(begun, clock.zone_of("UTC")))
 
 
-def query_pages(partition: str, condition: str = "", values: Raw | None = None, **options: Any) -> Iterator[list[Raw]]:
-    """Yield the items of a partition of INSIGHT, one page per read. `condition` bounds the sort key `sk` by `values`.
-
-    Raises the store's errors.
-    """
-    request: dict[str, Any] = {
-        "TableName": table_name("INSIGHT"),
-        "KeyConditionExpression": f"pk = :pk AND {condition}" if condition else "pk = :pk",
-        "ExpressionAttributeValues": {":pk": {"S": partition}} | (values or {}),
-        **options,
-    }
-    while True:
-        answer = call("Query", **request)
-        yield answer["Items"]
-        if not (last := answer.get("LastEvaluatedKey")):
-            return
-        request["ExclusiveStartKey"] = last
+def _retained_from(at: datetime) -> int:
+    return clock.to_epoch(at + timedelta(days=settings.INSIGHT_RETENTION_DAYS))
 
 
 def facts_of(day: FactDay, after: str = "", *, consistent: bool = False) -> Iterator[list[InsightFact]]:
     """Yield a day's facts in the order of their ids, one page per read, after `after`. Raises the store's errors."""
-    bounds = ("sk > :after", {":after": {"S": after}}) if after else ("", None)
-    for items in query_pages(f"FACTS#{day.key}", *bounds, ConsistentRead=consistent):
+    condition = _FactItem.sk > after if after else None
+    for items in _FactItem.read_pages(f"FACTS#{day.key}", condition, consistent=consistent):
         now = clock.now()
         yield [
-            InsightFact(day, item["sk"]["S"], data)
-            for item in items
-            if (data := _data_in(item)) is not None and not clock.is_expired(item["expires_at"]["N"], now)
+            InsightFact(day, each.sk, data)
+            for each in items
+            if (data := each.data) is not None and not clock.is_expired(each.expires_at, now)
         ]
-
-
-def _key(day: FactDay, fact_id: str) -> Raw:
-    return {"pk": {"S": f"FACTS#{day.key}"}, "sk": {"S": fact_id}}
-
-
-def _data_in(item: Raw) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(item["fact"]["S"])
-    except (KeyError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 # --- Days whose facts change ------------------------------------------------------------------------------------------
@@ -205,12 +233,20 @@ _lock = threading.Lock()
 _marked: dict[str, datetime] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedDay:
+class ChangedDay(InsightItem):
     """A day to sum up; its facts may change until `until`."""
 
-    day: FactDay
-    until: datetime
+    until = UnicodeAttribute()
+
+    @property
+    def day(self) -> FactDay:
+        """The day. Raises `ValueError`."""
+        return FactDay.of(self.sk)
+
+    def is_settled_at(self, at: datetime) -> bool:
+        """Return whether no facts could change any more at an instant."""
+        until = clock.parse_instant(self.until)
+        return until is not None and until < at
 
 
 def mark_changed(day: FactDay, *, again: bool = False) -> None:
@@ -223,13 +259,7 @@ def mark_changed(day: FactDay, *, again: bool = False) -> None:
         known = _marked.get(name)
         if not again and known is not None and now < known <= now + MARK_AGAIN:
             return
-    item = {
-        "pk": {"S": CHANGED},
-        "sk": {"S": day.key},
-        "until": {"S": clock.to_iso(now + MARKED_FOR)},
-        "expires_at": {"N": str(expiry(day))},
-    }
-    call("PutItem", TableName=table_name("INSIGHT"), Item=item)
+    ChangedDay(CHANGED, day.key, until=clock.to_iso(now + MARKED_FOR), expires_at=expiry(day)).save()
     with _lock:
         if len(_marked) > 10_000:
             _marked.clear()
@@ -238,25 +268,13 @@ def mark_changed(day: FactDay, *, again: bool = False) -> None:
 
 def changed_days() -> list[ChangedDay]:
     """Return every day that needs to be summed up, strongly consistent. Raises the store's errors."""
-    marks = [
-        (FactDay.of(item["sk"]["S"]), clock.parse_instant(item["until"]["S"]))
-        for items in query_pages(CHANGED, ConsistentRead=True)
-        for item in items
-    ]
-    return [ChangedDay(day, until) for day, until in marks if until is not None]
+    return [each for items in ChangedDay.read_pages(CHANGED, consistent=True) for each in items]
 
 
 def clear_changed_mark(changed: ChangedDay) -> bool:
     """Remove the mark of a summed-up day; False if it was marked again meanwhile. Raises the store's errors."""
     try:
-        call(
-            "DeleteItem",
-            TableName=table_name("INSIGHT"),
-            Key={"pk": {"S": CHANGED}, "sk": {"S": changed.day.key}},
-            ConditionExpression="#until = :seen",
-            ExpressionAttributeNames={"#until": "until"},
-            ExpressionAttributeValues={":seen": {"S": clock.to_iso(changed.until)}},
-        )
+        changed.delete(ChangedDay.until == changed.until)
     except ConditionFailed:
         return False
     return True
@@ -266,3 +284,54 @@ def forget_marks() -> None:
     """Forget which days were marked: for tests, each of which has its own database."""
     with _lock:
         _marked.clear()
+
+
+# --- What sources forget: when they began, and whose they were --------------------------------------------------------
+
+
+class _FirstDay(InsightItem):
+    """The owner and day of all facts of a source, once known."""
+
+    sk = UnicodeAttribute(range_key=True, default="PLACE")
+    owner = UnicodeAttribute()
+    day = UnicodeAttribute()
+
+
+class _OwnerItem(InsightItem):
+    """An owner with facts of a kind."""
+
+
+def get_or_create_day(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | None]) -> FactDay | None:
+    """Return the day that the facts of a source are stored on; on first use, store the one that `find` returns.
+
+    None if `find` returns None. Strongly consistent. Raises the store's errors.
+    """
+    if (known := read_first_day(kind, pseudonym)) is not None:
+        return known
+    if (found := find()) is None:
+        return None
+    try:
+        write_first_day(pseudonym, found, _FirstDay.pk.does_not_exist())
+    except ConditionFailed:
+        # Another process stored it first: use its day.
+        return read_first_day(kind, pseudonym) or found
+    return found
+
+
+def read_first_day(kind: FactKind, pseudonym: str) -> FactDay | None:
+    """Return the day that the facts of a source are stored on; None if there is none. One GetItem, consistent."""
+    item = _FirstDay.find(f"PLACE#{kind}#{pseudonym}", "PLACE")
+    return FactDay(kind, item.owner, item.day) if item else None
+
+
+def write_first_day(pseudonym: str, day: FactDay, condition: Condition | None = None) -> None:
+    """Write the day that the facts of a source are stored on, replacing any other. Raises the store's errors."""
+    key = f"PLACE#{day.kind}#{pseudonym}"
+    _FirstDay(key, owner=day.owner, day=day.day, expires_at=_retained_from(clock.now())).save(condition)
+
+
+@cached_for(NOTED_SECONDS, entries=10_000)
+def note_owner(kind: FactKind, owner: str) -> bool:
+    """Note that an owner has facts of a kind. One write a day for each process. Raises the store's errors."""
+    _OwnerItem(f"OWNERS#{kind}", f"OWNER#{escaped(owner)}", expires_at=_retained_from(clock.now())).save()
+    return True

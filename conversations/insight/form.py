@@ -10,9 +10,8 @@ from console import clock
 from console.forms import DaysForm
 from console.store.models import SORT_KEY_BYTES, fits
 from conversations.insight.facts import escaped
-from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, InsightQuery
-from conversations.insight.reports.base import OwnedBy
-from conversations.insight.sums import Slice
+from conversations.insight.reports.parts import OwnedBy
+from conversations.insight.sums import DAY, MOST_DAYS, InsightPeriod, InsightQuery, Slice
 
 # The default period does not count as a filter, but addresses may name it.
 USUAL = "28"

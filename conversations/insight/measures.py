@@ -8,16 +8,16 @@ so the two can never differ. Measures that a page shows together form a *topic*,
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from math import floor, log
 from typing import Any
 
-from conversations.insight import measures_of_stores as of_stores
-from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind
-from conversations.insight.measures_of_stores import Counted
 from conversations.insight.words import UNKNOWN
 
 Measure = tuple[str, ...]
 Counts = Counter[Measure]
+# What a fact adds: measures, and how much to each.
+Counted = Iterator[tuple[Measure, int]]
 # Matches any part in a pattern of a measure.
 ANY = "*"
 
@@ -34,6 +34,10 @@ def amount_of(counts: Mapping[Measure, int], pattern: Sequence[str]) -> int:
     if ANY not in pattern:
         return counts.get(tuple(pattern), 0)
     return sum(count for measure, count in counts.items() if matches(pattern, measure))
+
+
+ROLES = ("user", "assistant", "other")
+MODEL_MEASURES = ("answers", "prompt", "completion", "cached", "unpriced")
 
 
 class Topic(StrEnum):
@@ -182,6 +186,129 @@ def _had_people(data: Mapping[str, Any]) -> bool:
     return bool(data.get("asked") or data.get("over"))
 
 
+# --- Threads --------------------------------------------------------------------------------------------------------
+
+
+def _thread_feedback(data: Mapping[str, Any]) -> Counted:
+    """Count the ratings of answers, with and without sources, and by the hosts of the sources."""
+    yield ("threads",), 1
+    totals = _of_days(data)
+    if any(totals[each] for each in ("up", "down", "unclear")):
+        yield ("rated",), 1
+    for name, count in totals.items():
+        what, *rest = name.split("|")
+        if what == "assistant":
+            yield ("answers",), count
+        elif what in ("up", "down", "unclear"):
+            yield ("feedback", what), count
+        elif what == "comment":
+            yield (what, *rest), count
+        elif what in ("sources", "source"):
+            yield (what if len(rest) == 1 else f"rated {what}", *rest), count
+
+
+def _thread_usage(data: Mapping[str, Any]) -> Counted:
+    """Count messages, why answers ended, and the tokens they used, by model."""
+    yield ("threads",), 1
+    for name, count in _of_days(data).items():
+        what, *rest = name.split("|")
+        if what in ROLES:
+            yield ("messages", what), count
+        elif what == "stop":
+            yield ("stop", *rest), count
+        elif what in MODEL_MEASURES:
+            # Same shape as for conversations: model, then project, which threads do not have.
+            yield (what, *rest, ""), count
+
+
+def _of_days(data: Mapping[str, Any]) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for counts in data.get("days", {}).values():
+        totals.update(counts)
+    return totals
+
+
+# --- Chats ----------------------------------------------------------------------------------------------------------
+
+
+def _chat_outcomes(data: Mapping[str, Any]) -> Counted:
+    """Count how sessions ended, how long they were, and whether their quota was used up."""
+    yield ("sessions",), 1
+    yield ("ended", data.get("how", UNKNOWN)), 1
+    if data.get("user"):
+        yield ("wrote",), 1
+    if data.get("seconds"):
+        yield ("length", str(bucket_of(data["seconds"] - 1))), 1
+    if data.get("quota"):
+        yield ("limited",), 1
+        if data.get("user", 0) >= data["quota"] - 1:
+            yield ("exhausted",), 1
+
+
+def _chat_usage(data: Mapping[str, Any]) -> Counted:
+    """Count messages by author, images, and answers by model."""
+    yield ("sessions",), 1
+    yield from _messages(data)
+    if data.get("images"):
+        yield ("images",), data["images"]
+        yield ("with images",), 1
+    if data.get("assistant"):
+        yield ("answers", data.get("model", UNKNOWN), ""), data["assistant"]
+
+
+def _messages(data: Mapping[str, Any]) -> Counted:
+    for role in ROLES:
+        if data.get(role):
+            yield ("messages", role), data[role]
+
+
+# --- The middleware -------------------------------------------------------------------------------------------------
+
+
+def _middleware_actions(data: Mapping[str, Any]) -> Counted:
+    """Count actions by outcome, and failures by cause."""
+    if "done" in data:
+        yield ("conversations",), 1
+    for name, count in data.get("done", {}).items():
+        yield ("done", *name.split("|")), count
+    for name, count in data.get("failed", {}).items():
+        yield ("failed", *name.split("|")), count
+
+
+def _middleware_events(data: Mapping[str, Any]) -> Counted:
+    """Count events by mode and intent, repeated events, and those that a kill switch held back."""
+    if "events" in data:
+        yield ("conversations",), 1
+    for words in data.get("events", {}).values():
+        mode, intent, *marks = words.split(" ")
+        yield ("events", mode), 1
+        yield ("intent", intent), 1
+        for mark in marks:
+            yield (mark,), 1
+
+
+def _middleware_flows(data: Mapping[str, Any]) -> Counted:
+    """Count flows that stalled for more than a day, and those of them that went on later."""
+    if "since" in data:
+        yield ("stalled", data.get("flow", UNKNOWN)), 1
+        if data.get("on"):
+            yield ("went on", data.get("flow", UNKNOWN)), 1
+
+
+# --- Tenants --------------------------------------------------------------------------------------------------------
+
+
+def _tenant_usage(data: Mapping[str, Any]) -> Counted:
+    """Count the messages of a tenant's conversations, and its message limit."""
+    if data.get("limit"):
+        yield ("limit",), data["limit"]
+        return
+    yield ("conversations",), 1
+    yield from _messages(data)
+
+
+# --- All of them ------------------------------------------------------------------------------------------------------
+
 # By kind of facts and topic: what a fact adds to the measures of the topic.
 TOPICS: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Counted]]] = {
     FactKind.CONVERSATIONS: {
@@ -192,14 +319,14 @@ TOPICS: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Counted]]] = {
         Topic.USAGE: _usage,
         Topic.PEOPLE: _people,
     },
-    FactKind.THREADS: {Topic.FEEDBACK: of_stores.thread_feedback, Topic.USAGE: of_stores.thread_usage},
-    FactKind.CHATS: {Topic.OUTCOMES: of_stores.chat_outcomes, Topic.USAGE: of_stores.chat_usage},
+    FactKind.THREADS: {Topic.FEEDBACK: _thread_feedback, Topic.USAGE: _thread_usage},
+    FactKind.CHATS: {Topic.OUTCOMES: _chat_outcomes, Topic.USAGE: _chat_usage},
     FactKind.MIDDLEWARE: {
-        Topic.ACTIONS: of_stores.middleware_actions,
-        Topic.EVENTS: of_stores.middleware_events,
-        Topic.FLOWS: of_stores.middleware_flows,
+        Topic.ACTIONS: _middleware_actions,
+        Topic.EVENTS: _middleware_events,
+        Topic.FLOWS: _middleware_flows,
     },
-    FactKind.TENANTS: {Topic.USAGE: of_stores.tenant_usage},
+    FactKind.TENANTS: {Topic.USAGE: _tenant_usage},
 }
 
 
@@ -212,3 +339,39 @@ def counts_of(kind: FactKind, topic: Topic, data: Mapping[str, Any]) -> Counts:
     except (AttributeError, KeyError, TypeError, ValueError):
         counts[("unreadable",)] += 1
     return +counts
+
+
+# --- Durations in buckets ---------------------------------------------------------------------------------------------
+
+# Each bucket is 15% wider than the one before, so that quantiles are accurate to 7%. Unlike medians, buckets of
+# different days can be added up. Values are whole seconds or milliseconds.
+_BASE = 1.15
+_LOG = log(_BASE)
+# Larger than any wait, in either unit.
+MOST = 10**12
+
+
+def bucket_of(value: float) -> int:
+    """Return the bucket of a value: 0 for less than 1."""
+    if value < 1:
+        return 0
+    return 1 + floor(log(min(value, MOST)) / _LOG)
+
+
+def value_of(bucket: int) -> float:
+    """Return the value that represents a bucket: within 7% of both of its ends."""
+    return 0.0 if bucket <= 0 else _BASE ** (bucket - 1) * (2 * _BASE / (1 + _BASE))
+
+
+def quantile(counts: Mapping[int, int], share: float) -> float | None:
+    """Return the value that this share of all values do not exceed; None if there are none."""
+    total = sum(counts.values())
+    if total <= 0:
+        return None
+    passed = 0
+    for bucket in sorted(counts):
+        passed += counts[bucket]
+        # A share such as 0.9 has no exact binary representation.
+        if passed >= share * total - 1e-9:
+            return value_of(bucket)
+    return value_of(max(counts))

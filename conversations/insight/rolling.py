@@ -9,13 +9,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+
+from pynamodb.attributes import NumberAttribute, UnicodeSetAttribute
 
 from console import clock
 from console.errors import Throttled
-from console.store.calls import ConditionFailed, parallel, table_name
-from console.store.connection import call
-from conversations.insight.facts import FactDay, changed_days, clear_changed_mark, escaped, expiry, facts_of
+from console.store.calls import ConditionFailed, parallel
+from conversations.insight.facts import (
+    FactDay,
+    InsightItem,
+    changed_days,
+    clear_changed_mark,
+    escaped,
+    expiry,
+    facts_of,
+)
 from conversations.insight.measures import TOPICS, Counts, Topic, counts_of
 from conversations.insight.sums import Slice, write_sums
 
@@ -24,6 +32,13 @@ EVERY, DURATION_FACTOR = timedelta(minutes=1), 30
 _WRITTEN_AT_ONCE = 8
 TRIES = 5
 TOO_BUSY = "This day is summed up by others all the time."
+
+
+class _SummedDay(InsightItem):
+    """How often summing up a day was begun, and every row that it has ever had."""
+
+    epoch = NumberAttribute()
+    row_keys = UnicodeSetAttribute(null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +94,29 @@ def roll_changed(rolled_at: dict[str, Rolled]) -> Iterator[Rolled]:
             continue
         done = roll(changed.day)
         rolled_at[changed.day.key] = done
-        if changed.until < done.begun and clear_changed_mark(changed):
+        if changed.is_settled_at(done.begun) and clear_changed_mark(changed):
             rolled_at.pop(changed.day.key, None)
         yield done
 
 
+def roll_all() -> Iterator[Rolled]:
+    """Sum up every changed day now; yield each result."""
+    for changed in changed_days():
+        yield roll(changed.day)
+
+
 def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
     """Begin to sum up a day; return an epoch higher than any before, and the rows that the day has had."""
-    stored = _update(
-        day,
-        UpdateExpression="SET expires_at = :end ADD epoch :one",
-        ExpressionAttributeValues={":one": {"N": "1"}, ":end": {"N": str(expiry(day))}},
-        ReturnValues="ALL_NEW",
-    )["Attributes"]
-    return int(stored["epoch"]["N"]), {_row_of(each) for each in stored.get("row_keys", {}).get("SS", ())}
+    stored = _item_of(day)
+    stored.update([_SummedDay.expires_at.set(expiry(day)), _SummedDay.epoch.add(1)])
+    return int(stored.epoch), {_row_of(each) for each in stored.row_keys or ()}
 
 
 def _add_row_keys(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> bool:
     """Note rows before they are written; False if another process, which does not know them, has begun since."""
-    new = {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}
+    new = {f"{topic}#{where.key}" for topic, where in rows}
     try:
-        _update(
-            day,
-            UpdateExpression="ADD row_keys :new",
-            ConditionExpression="epoch = :mine",
-            ExpressionAttributeValues={":new": new, ":mine": {"N": str(epoch)}},
-        )
+        _item_of(day).update([_SummedDay.row_keys.add(new)], _SummedDay.epoch == epoch)
     except ConditionFailed:
         return False
     return True
@@ -112,9 +124,8 @@ def _add_row_keys(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> b
 
 def _row_of(key: str) -> tuple[Topic, Slice]:
     topic, project, channel = key.split("#")
-    return Topic(topic), Slice.of_key(project, channel)
+    return Topic(topic), Slice.parse(project, channel)
 
 
-def _update(day: FactDay, **request: Any) -> dict[str, Any]:
-    key = {"pk": {"S": f"DAYS#{day.kind}#{escaped(day.owner)}"}, "sk": {"S": day.day}}
-    return call("UpdateItem", TableName=table_name("INSIGHT"), Key=key, **request)
+def _item_of(day: FactDay) -> _SummedDay:
+    return _SummedDay(f"DAYS#{day.kind}#{escaped(day.owner)}", day.day)

@@ -1,11 +1,13 @@
 """The summary of a company's week: its main numbers and those of the week before, for a page and a notification.
 
-Made from the sums that the reports use; names no person.
+Made from the sums that the reports use; names no person. Weeks follow ISO 8601: from Monday to Sunday, in UTC; the
+first week of a year contains its first Thursday.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from console import clock
@@ -13,20 +15,21 @@ from conversations.companies import Company
 from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import ANY, Outcome, Topic
-from conversations.insight.reading import DAY, InsightQuery, TopicNumbers, month_end, read_topics
-from conversations.insight.reports.base import ChartPanel, Figure, Numbers
-from conversations.insight.reports.causes import asked_for_people, failed_conversations
-from conversations.insight.reports.outcomes import (
-    EPISODE_MEANS,
+from conversations.insight.reports.conversations import (
+    ASKED,
+    BEGAN,
+    FAILED,
+    HUMAN_WAITS,
+    OUTCOME_SHARES,
+    OUTCOMES_BY_DAY,
+    OVERDUE,
     conversations_with_outcome,
-    outcome_share,
-    outcomes_by_day,
+    hand_off_rate,
 )
-from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
-from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
-from conversations.insight.reports.waits import HUMAN_WAITS, overdue_answers
-from conversations.insight.sums import Slice
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.reports.parts import ChartPanel, Figure, FigureMaker, Numbers, ranked
+from conversations.insight.reports.stores import THUMBS
+from conversations.insight.reports.usage import CostFigure, cost_of
+from conversations.insight.sums import DAY, InsightPeriod, InsightQuery, Slice, month_end, read_topics
 from conversations.insight.words import OTHER, UNKNOWN
 
 TOPICS = (Topic.OUTCOMES, Topic.WAITS, Topic.HAND_OFFS, Topic.FAILURES, Topic.USAGE)
@@ -34,23 +37,74 @@ TOPICS = (Topic.OUTCOMES, Topic.WAITS, Topic.HAND_OFFS, Topic.FAILURES, Topic.US
 MOST_LISTED = 5
 # Decimals of a number in a notification.
 _DECIMALS = {"percent": 1, "money": 2}
+_WEEK = re.compile(r"(20\d\d)-W([0-5]\d)", re.ASCII)
+_WEEK_LONG = timedelta(weeks=1)
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryNumber:
-    """One number; `key` is its name in notifications, with its unit."""
+class IsoWeek:
+    """A week; `year` is its ISO year, which some of its days may not be in."""
 
-    key: str
-    figure: Figure
+    year: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.year}-W{self.number:02}"
+
+    @classmethod
+    def of(cls, day: date) -> "IsoWeek":
+        """Return the week of a day."""
+        year, number, _ = day.isocalendar()
+        return cls(year, number)
+
+    @classmethod
+    def parse(cls, text: str) -> "IsoWeek":
+        """Parse `2026-W47`. Raises `ValueError`, also for a week that its year does not have."""
+        found = _WEEK.fullmatch(text)
+        if found is None:
+            raise ValueError("no week")
+        week = cls(int(found[1]), int(found[2]))
+        return cls.of(week.first)
+
+    @property
+    def first(self) -> date:
+        """Its Monday. Raises `ValueError` for a week that its year does not have."""
+        return date.fromisocalendar(self.year, self.number, 1)
+
+    @property
+    def period(self) -> InsightPeriod:
+        """Its days."""
+        return InsightPeriod(self.first, date.fromisocalendar(self.year, self.number, 7))
+
+    @property
+    def before(self) -> "IsoWeek":
+        """The week before it."""
+        return IsoWeek.of(self.first - _WEEK_LONG)
+
+    @property
+    def after(self) -> "IsoWeek":
+        """The week after it."""
+        return IsoWeek.of(self.first + _WEEK_LONG)
+
+    @property
+    def words(self) -> str:
+        """Its days in words: `16 to 22 November 2026`."""
+        first, last = self.period.first, self.period.last
+        begins = f"{first.day}" + ("" if first.month == last.month else f" {first:%B}")
+        begins += "" if first.year == last.year else f" {first.year}"
+        return f"{begins} to {last.day} {last:%B} {last.year}"
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySection:
-    """Numbers of one report (`slug`); `listed` are the most frequent values of a kind, each with its counts."""
+    """Numbers of one report (`slug`) by their names in notifications, which have their units.
+
+    `listed` are the most frequent values of a kind, each with its counts.
+    """
 
     slug: str
     title: str
-    numbers: tuple[SummaryNumber, ...]
+    numbers: Mapping[str, Figure]
     listed_title: str = ""
     listed: tuple[tuple[str, int, int], ...] = ()
 
@@ -74,7 +128,7 @@ class WeeklySummary:
     @property
     def figures(self) -> dict[str, Figure]:
         """Every number by its key."""
-        return {each.key: each.figure for section in self.sections for each in section.numbers}
+        return {key: each for section in self.sections for key, each in section.numbers.items()}
 
     @property
     def is_empty(self) -> bool:
@@ -104,99 +158,86 @@ class WeeklySummary:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What a section is made of: its numbers, and the pattern whose first part is listed by frequency."""
+
+    slug: str
+    title: str
+    numbers: Mapping[str, FigureMaker]
+    listed_title: str = ""
+    topic: Topic = Topic.OUTCOMES
+    pattern: tuple[str, ...] = ()
+
+    def build(self, numbers: Numbers) -> SummarySection:
+        figures = {key: make(numbers) for key, make in self.numbers.items()}
+        return SummarySection(self.slug, self.title, figures, self.listed_title, tuple(self._listed(numbers)))
+
+    def _listed(self, numbers: Numbers) -> Iterator[tuple[str, int, int]]:
+        """Yield the most frequent values, each with its counts this week and the week before."""
+        if self.pattern:
+            (name, *rest), found = self.pattern, numbers[self.topic]
+            counts = found.parts(name, 1)
+            for value in ranked(counts)[:MOST_LISTED]:
+                yield value, counts[value], found.amount_before(name, value, *rest) or 0
+
+
+_SECTIONS = (
+    _Section(
+        "overview",
+        "Conversations",
+        {
+            "conversations": BEGAN,
+            **{
+                f"{each.value.replace('-', '_')}_percent": OUTCOME_SHARES[each]
+                for each in (Outcome.AI, Outcome.PERSON, Outcome.WITH_PEOPLE, Outcome.UNANSWERED, Outcome.FAILED)
+            },
+            "hand_off_rate_percent": hand_off_rate(Topic.OUTCOMES),
+        },
+    ),
+    _Section(
+        "waits",
+        "Waits",
+        {
+            f"{wait}_seconds_{part}": HUMAN_WAITS[2 * number + more]
+            for number, wait in enumerate(("until_taken", "first_human_answer"))
+            for more, part in enumerate(("p50", "p90"))
+        }
+        | {"answers_overdue": OVERDUE},
+    ),
+    _Section("failures", "Failures", {"failed": FAILED}, "Causes", Topic.FAILURES, ("cause",)),
+    _Section("hand-offs", "Hand-offs", {"asked_for_a_person": ASKED}, "Reasons", Topic.HAND_OFFS, ("reason", ANY)),
+    _Section("cost", "Cost", {"cost_usd": CostFigure("Cost")}),
+)
+# Only if there were any threads.
+_FEEDBACK = _Section("feedback", "Feedback", dict(zip(("thumbs_up", "thumbs_down"), THUMBS, strict=True)))
+
+
 def read_summary(company: Company, week: IsoWeek) -> WeeklySummary:
     """Read the sums of a week and of the one before, and what is spent of the month's budget.
 
     One Query for each of `TOPICS` and one for feedback, two for a budget; raises the store's errors.
     """
     query = InsightQuery((company.company_id,), Slice(), week.period, compare=True)
-    numbers = read_topics(FactKind.CONVERSATIONS, query, TOPICS)
-    feedback = read_topics(FactKind.THREADS, query, (Topic.FEEDBACK,))[Topic.FEEDBACK]
-    usage = numbers[Topic.USAGE]
+    numbers: Numbers = read_topics(FactKind.CONVERSATIONS, query, TOPICS)
+    feedback: Numbers = read_topics(FactKind.THREADS, query, (Topic.FEEDBACK,))
+    threads = feedback[Topic.FEEDBACK]
+    sections = [each.build(numbers) for each in _SECTIONS]
+    if threads.amount("threads") or threads.amount_before("threads"):
+        sections.append(_FEEDBACK.build(feedback))
     # Most days of a week are in the month of its Thursday.
     until = min(week.period.last, month_end(week.first + 3 * DAY))
     budget = month_costs({company.company_id: company.name}, until)
-    spent, unpriced = cost_of(usage)
-    cost = Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage), is_compared=True)
     return WeeklySummary(
         company,
         week,
-        (
-            *_sections(numbers),
-            SummarySection("cost", "Cost", (SummaryNumber("cost_usd", cost),)),
-            *_feedback(feedback),
-        ),
-        outcomes_by_day(numbers[Topic.OUTCOMES]),
+        tuple(sections),
+        OUTCOMES_BY_DAY(numbers, query),
         conversations_with_outcome(numbers[Topic.OUTCOMES].amount),
         budget[0] if budget else None,
         until,
-        unpriced,
+        cost_of(numbers[Topic.USAGE])[1],
     )
-
-
-def _sections(numbers: Numbers) -> Iterator[SummarySection]:
-    outcomes, waits, failures = (numbers[each] for each in (Topic.OUTCOMES, Topic.WAITS, Topic.FAILURES))
-    yield SummarySection(
-        "overview",
-        "Conversations",
-        (
-            SummaryNumber(
-                "conversations",
-                counted("Conversations", outcomes, Topic.OUTCOMES, ("episodes",), EPISODE_MEANS),
-            ),
-            *(
-                SummaryNumber(f"{each.value.replace('-', '_')}_percent", outcome_share(outcomes, each))
-                for each in (Outcome.AI, Outcome.PERSON, Outcome.WITH_PEOPLE, Outcome.UNANSWERED, Outcome.FAILED)
-            ),
-            SummaryNumber("hand_off_rate_percent", hand_off_rate(outcomes, Topic.OUTCOMES)),
-        ),
-    )
-    yield SummarySection("waits", "Waits", tuple(_waits(waits)))
-    yield SummarySection(
-        "failures",
-        "Failures",
-        (SummaryNumber("failed", failed_conversations(failures)),),
-        "Causes",
-        _most_frequent(failures, "cause"),
-    )
-    yield SummarySection(
-        "hand-offs",
-        "Hand-offs",
-        (SummaryNumber("asked_for_a_person", asked_for_people(numbers[Topic.HAND_OFFS])),),
-        "Reasons",
-        _most_frequent(numbers[Topic.HAND_OFFS], "reason", ANY),
-    )
-
-
-def _feedback(threads: TopicNumbers) -> Iterator[SummarySection]:
-    """Yield a section about the ratings of the assistant's answers, if there were any threads."""
-    if not threads.amount("threads") and not threads.amount_before("threads"):
-        return
-    numbers = (
-        ("thumbs_up", "Thumbs up", "up", "Answers rated thumbs up."),
-        ("thumbs_down", "Thumbs down", "down", "Answers rated thumbs down."),
-    )
-    figures = (
-        SummaryNumber(key, counted(name, threads, Topic.FEEDBACK, ("feedback", verso), means))
-        for key, name, verso, means in numbers
-    )
-    yield SummarySection("feedback", "Feedback", tuple(figures))
-
-
-def _waits(waits: TopicNumbers) -> Iterator[SummaryNumber]:
-    for name, measure, means in HUMAN_WAITS:
-        key = name.lower().replace(" ", "_")
-        for part, words, quantile in ((0.5, "median", "p50"), (0.9, "9 of 10", "p90")):
-            figure = in_buckets(f"{name} ({words})", waits, measure, part, means)
-            yield SummaryNumber(f"{key}_seconds_{quantile}", figure)
-    yield SummaryNumber("answers_overdue", overdue_answers(waits))
-
-
-def _most_frequent(numbers: TopicNumbers, name: str, *rest: str) -> tuple[tuple[str, int, int], ...]:
-    """Return the most frequent values of a measure's first part, each with its counts this week and the week before."""
-    counts = {value: count for (value,), count in numbers.parts(name, 1).items()}
-    values = sorted(counts, key=lambda value: (-counts[value], value))[:MOST_LISTED]
-    return tuple((value, counts[value], numbers.amount_before(name, value, *rest) or 0) for value in values)
 
 
 # --- In words and as values -------------------------------------------------------------------------------------------

@@ -19,12 +19,11 @@ from typing import Any, Self
 from console import clock
 from console.errors import TableMissing
 from conversations.handoff.stored import Raw
-from conversations.insight.facts import UNDATED, FactDay, FactKind, InsightFact, day_of, fact_data
+from conversations.insight.facts import UNDATED, FactDay, FactKey, FactKind, InsightFact, day_of, fact_data
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.subjects import (
-    FactSubject,
+from conversations.insight.sources import (
+    FactSource,
     KnownFacts,
-    Place,
     SourceReference,
     counted_day,
     hash_content,
@@ -46,7 +45,7 @@ _ROLES = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
 
 
 @dataclass
-class TenantConversationSubject(FactSubject):
+class TenantConversationSource(FactSource):
     """A conversation of a tenant. `said`: by day, who wrote and when."""
 
     partition: str
@@ -59,8 +58,8 @@ class TenantConversationSubject(FactSubject):
         """The tenant, which is the first part of the partition; channel and user may follow."""
         return tenant_in(self.partition)
 
-    def places(self) -> list[Place]:
-        """Return one place for each day of its messages."""
+    def keys(self) -> list[FactKey]:
+        """Return one key for each day of its messages."""
         pseudonym = self._pseudonym
         return [(FactDay(FactKind.TENANTS, self.tenant_id, day), pseudonym) for day in sorted(self.said)]
 
@@ -91,7 +90,7 @@ class TenantConversationSubject(FactSubject):
             expires=self.expires if is_latest else None,
         )
 
-    def way_back(self) -> SourceReference:
+    def reference(self) -> SourceReference:
         """Return the link to its key."""
         return SourceReference(self._pseudonym, (self.partition, self.conversation_id), self.expires)
 
@@ -101,15 +100,15 @@ class TenantConversationSubject(FactSubject):
 
 
 @dataclass
-class LimitSubject(FactSubject):
+class LimitSource(FactSource):
     """A tenant's message limit on some days; `limit` is the current one of its settings, once read."""
 
     tenant_id: str
     days: tuple[str, ...]
     limit: int = 0
 
-    def places(self) -> list[Place]:
-        """Return one place for each day."""
+    def keys(self) -> list[FactKey]:
+        """Return one key for each day."""
         fact_id = f"{self._pseudonym}#{LIMIT}"
         return [(FactDay(FactKind.TENANTS, self.tenant_id, day), fact_id) for day in self.days]
 
@@ -131,7 +130,7 @@ class LimitSubject(FactSubject):
             for (day, fact_id), before in known.items()
         ]
 
-    def way_back(self) -> SourceReference:
+    def reference(self) -> SourceReference:
         """Return the link to the tenant."""
         return SourceReference(self._pseudonym, (self.tenant_id,))
 
@@ -140,7 +139,7 @@ class LimitSubject(FactSubject):
         return pseudonym_of(TENANT, self.tenant_id)
 
 
-def conversations_in(items: list[Raw]) -> Iterator[FactSubject]:
+def conversations_in(items: list[Raw]) -> Iterator[FactSource]:
     """Yield the unexpired conversations of a page, then the limits of their tenants on the days of their messages."""
     found = [each for each in map(_conversation_of, items) if each is not None]
     days: dict[str, set[str]] = {}
@@ -152,7 +151,7 @@ def conversations_in(items: list[Raw]) -> Iterator[FactSubject]:
             # The same state as long as nobody writes: only today's limit can change.
             state = hash((tuple(sorted(theirs)), sum(each.state for each in found if each.tenant_id == tenant_id)))
             name = ("limit", tenant_id, found[0].partition, found[0].conversation_id)
-            yield LimitSubject(tenant_id, tuple(sorted(theirs)), name=name, state=state)
+            yield LimitSource(tenant_id, tuple(sorted(theirs)), name=name, state=state)
 
 
 def tenant_in(partition: str) -> str:
@@ -167,7 +166,7 @@ def channel_in(partition: str) -> str:
     return channel if channel in TYPES else ""
 
 
-def _conversation_of(raw: Raw) -> TenantConversationSubject | None:
+def _conversation_of(raw: Raw) -> TenantConversationSource | None:
     item = TenantConversation.from_raw_data(raw)
     partition, conversation_id = str(item.plain("pk")), str(item.plain("sk"))
     if clock.is_expired(item.plain("ttl"), clock.now()) or not tenant_in(partition):
@@ -178,7 +177,7 @@ def _conversation_of(raw: Raw) -> TenantConversationSubject | None:
         role = entry.get("role") if isinstance(entry, dict) else None
         at = written_at(entry) or at
         said.setdefault(counted_day(at), []).append((_ROLES.get(speaker_of(role, "role")[0], OTHER), at))
-    return TenantConversationSubject(
+    return TenantConversationSource(
         partition,
         conversation_id,
         said,

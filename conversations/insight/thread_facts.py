@@ -20,13 +20,11 @@ from console.store.connection import batch_get
 from console.store.models import ForeignModel
 from conversations.converting import model_in
 from conversations.handoff.stored import Raw
-from conversations.insight.facts import FactDay, FactKind, InsightFact, fact_data
+from conversations.insight.facts import FactDay, FactKey, FactKind, InsightFact, fact_data, get_or_create_day
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.places import get_or_create_place
-from conversations.insight.subjects import (
-    FactSubject,
+from conversations.insight.sources import (
+    FactSource,
     KnownFacts,
-    Place,
     SourceReference,
     counted_day,
     hash_content,
@@ -73,7 +71,7 @@ Counted = dict[str, int]
 
 
 @dataclass
-class ThreadSubject(FactSubject):
+class ThreadSource(FactSource):
     """A thread. `metadata` and `messages`, latest first, are its unexpired items, once read."""
 
     key: ThreadKey
@@ -81,13 +79,13 @@ class ThreadSubject(FactSubject):
     messages: tuple[ThreadMessage, ...] = ()
     is_read: bool = field(default=False, compare=False)
 
-    def places(self) -> list[Place]:
-        """Return its one place, which never changes: where it was first counted."""
+    def keys(self) -> list[FactKey]:
+        """Return its one key, which never changes: where it was first counted."""
         pseudonym = self._pseudonym
-        place = get_or_create_place(FactKind.THREADS, pseudonym, self._first_place)
-        return [] if place is None else [(place, pseudonym)]
+        day = get_or_create_day(FactKind.THREADS, pseudonym, self._first_day)
+        return [] if day is None else [(day, pseudonym)]
 
-    def _first_place(self) -> FactDay | None:
+    def _first_day(self) -> FactDay | None:
         read = self if self.is_read else self.read()
         return None if read is None else FactDay(FactKind.THREADS, read.owner, counted_day(read.begun))
 
@@ -121,7 +119,7 @@ class ThreadSubject(FactSubject):
         days: dict[str, Counted] = {}
         for message in reversed(self.messages):
             _add(days.setdefault(counted_day(_at(message)), {}), _count_message(message))
-        # A thread has only one place.
+        # A thread has only one fact.
         ((day, fact_id), before), *_ = known.items()
         origins = [each.plain("origin") for each in self.metadata]
         channel = next((code_of(each).lower() for each in origins if each), "") or (before or {}).get("channel", "")
@@ -129,7 +127,7 @@ class ThreadSubject(FactSubject):
         days = kept_days(days, (before or {}).get("days"))
         return [InsightFact(day, fact_id, fact_data(channel=channel, days=days, expires=expires))]
 
-    def way_back(self) -> SourceReference:
+    def reference(self) -> SourceReference:
         """Return the parts that name its page."""
         expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
         return SourceReference(self._pseudonym, (self.key.base, self.key.thread_id), expires)
@@ -143,7 +141,7 @@ class ThreadSubject(FactSubject):
         return pseudonym_of(THREAD_WORD, self.key.base, self.key.thread_id)
 
 
-def threads_in(items: list[Raw]) -> Iterator[ThreadSubject]:
+def threads_in(items: list[Raw]) -> Iterator[ThreadSource]:
     """Yield the threads that have unexpired items in a page of the table."""
     now = clock.now()
     found: dict[ThreadKey, list[Raw]] = {}
@@ -153,7 +151,7 @@ def threads_in(items: list[Raw]) -> Iterator[ThreadSubject]:
             found.setdefault(key, []).append(raw)
     for key, parts in found.items():
         name = ("thread", key.base, key.thread_id, parts[0]["PK"]["S"], parts[0]["SK"]["S"])
-        yield ThreadSubject(key, name=name, state=hash_content(parts))
+        yield ThreadSource(key, name=name, state=hash_content(parts))
 
 
 def _key_of(raw: Raw) -> ThreadKey | None:

@@ -8,7 +8,7 @@ session or conversation that has changed. What is gone before a walk reads it is
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,23 +24,16 @@ from console.store.calls import submit, table_name
 from console.store.connection import call
 from console.store.presence import table_ready
 from conversations.handoff.stored import Raw
-from conversations.insight import (
-    chat_facts,
-    middleware_events,
-    middleware_facts,
-    middleware_flows,
-    tenant_facts,
-    thread_facts,
-)
+from conversations.insight import chat_facts, episodes, middleware_facts, tenant_facts, thread_facts, writing
 from conversations.insight.facts import FactKind
-from conversations.insight.subjects import FactSubject, write_facts
+from conversations.insight.sources import FactSource, write_facts
 from conversations.workers.counts import WorkCounts, WorkOutcome, is_transient
 from conversations.workers.leased import LeasedWorker
 
 logger = logging.getLogger(__name__)
 
 PAGE, AT_ONCE = 100, 8
-# The number of subjects whose state a worker remembers.
+# The number of sources whose state a worker remembers.
 REMEMBERED = 200_000
 _SEALED_AS = "insight walk"
 
@@ -49,14 +42,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WalkedTable:
-    """A table to walk over: the attributes to read, and the subjects in a page of it.
+    """A table to walk over: the attributes to read, and the sources in a page of it.
 
     `hours`: set for a small table whose items expire within hours: a walk over it begins at least this often.
     """
 
     key: str
     attributes: tuple[str, ...]
-    subjects: Callable[[list[Raw]], Iterable[FactSubject]]
+    sources: Callable[[list[Raw]], Iterable[FactSource]]
     hours: float | None = None
 
     @property
@@ -65,19 +58,21 @@ class WalkedTable:
         return timedelta(hours=min(settings.INSIGHT_WALK_HOURS, self.hours or settings.INSIGHT_WALK_HOURS))
 
 
-WALKED: Mapping[FactKind, tuple[WalkedTable, ...]] = {
+WALKED: dict[FactKind, tuple[WalkedTable, ...]] = {
     FactKind.THREADS: (WalkedTable("THREADS", thread_facts.READ, thread_facts.threads_in),),
     FactKind.CHATS: (
         WalkedTable("SESSIONS", (), chat_facts.sessions_in, hours=1),
         WalkedTable("CHATS", chat_facts.EVENTS_READ, chat_facts.chats_in),
     ),
     FactKind.MIDDLEWARE: (
-        WalkedTable("AUDIT", middleware_facts.READ, middleware_facts.trails_in),
-        WalkedTable("IDEMPOTENCY", middleware_events.READ, middleware_events.events_in),
-        WalkedTable("CONVERSATION_STATE", middleware_flows.READ, middleware_flows.flows_in),
+        WalkedTable("AUDIT", middleware_facts.TRAIL_READ, middleware_facts.trails_in),
+        WalkedTable("IDEMPOTENCY", middleware_facts.EVENTS_READ, middleware_facts.events_in),
+        WalkedTable("CONVERSATION_STATE", middleware_facts.FLOWS_READ, middleware_facts.flows_in),
     ),
     FactKind.TENANTS: (WalkedTable("TENANT_CONVERSATIONS", tenant_facts.READ, tenant_facts.conversations_in),),
 }
+# Conversations have a stream: their table is only read to write all facts again.
+_REBUILT = WALKED | {FactKind.CONVERSATIONS: (WalkedTable("CONVERSATIONS", episodes.READ, writing.conversations_in),)}
 
 
 def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> tuple[list[Raw], Raw | None]:
@@ -96,38 +91,29 @@ def read_page(table_key: str, attributes: Sequence[str], start: Raw | None) -> t
 
 
 def write_page_facts(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | None = None) -> WorkCounts:
-    """Write the facts of a page's subjects that differ from `seen`, or of all of them without it.
+    """Write the facts of a page's sources that differ from `seen`, or of all of them without it; `AT_ONCE` at a time.
 
     Failures are counted. Raises the store's errors if a retry may succeed.
     """
     done: WorkCounts = Counter({WorkOutcome.READ: len(items)})
-    changed = [each for each in table.subjects(items) if seen is None or seen.get(hash(each.name)) != each.state]
-    works = [(each.name[0], partial(write_facts, each, again=seen is None)) for each in changed]
-    for subject, counts in zip(changed, write_all(works), strict=True):
-        done += counts
-        if seen is not None and not counts[WorkOutcome.FAILED]:
-            seen[hash(subject.name)] = subject.state
+    changed = [each for each in table.sources(items) if seen is None or seen.get(hash(each.name)) != each.state]
+    for start in range(0, len(changed), AT_ONCE):
+        started = [(each, submit(_write, each, seen is None)) for each in changed[start : start + AT_ONCE]]
+        for source, future in started:
+            done += (counts := future.result())
+            if seen is not None and not counts[WorkOutcome.FAILED]:
+                seen[hash(source.name)] = source.state
     return done
 
 
-def write_all(works: Sequence[tuple[str, Callable[[], bool]]]) -> Iterator[WorkCounts]:
-    """Write facts, `AT_ONCE` concurrently. Each work has a name, and returns whether any changed. Yield the counts.
-
-    Failures are counted. Raises the store's errors if a retry may succeed.
-    """
-    for start in range(0, len(works), AT_ONCE):
-        for future in [submit(_kept, *each) for each in works[start : start + AT_ONCE]]:
-            yield future.result()
-
-
-def _kept(name: str, work: Callable[[], bool]) -> WorkCounts:
+def _write(source: FactSource, again: bool) -> WorkCounts:
     try:
-        return +Counter({WorkOutcome.COUNTED.value: int(work())})
+        return +Counter({WorkOutcome.COUNTED.value: int(write_facts(source, again=again))})
     except Exception as error:
         if is_transient(error):
             raise
         # One failure must not stop the others. No message: it may quote a key.
-        logger.warning("The facts of a %s could not be written: %s", name, type(error).__name__)
+        logger.warning("The facts of a %s could not be written: %s", source.name[0], type(error).__name__)
         return Counter({WorkOutcome.FAILED: 1})
 
 
@@ -145,7 +131,7 @@ def no_retry(work: Callable[[], T]) -> T:
 
 def walk_all(kind: FactKind, trying: RetryPolicy = no_retry) -> Iterator[WorkCounts]:
     """Write all facts of a kind, a page at a time, whether or not they changed. Raises the store's errors."""
-    for table in WALKED[kind]:
+    for table in _REBUILT[kind]:
         start: Raw | None = None
         while trying(partial(table_ready, table.key)):
             items, start = trying(partial(read_page, table.key, table.attributes, start))

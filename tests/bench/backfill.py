@@ -82,12 +82,13 @@ def swept() -> Iterator[int]:
 
 def rebuilt(most: int) -> Iterator[int]:
     """Yield what each page of the rebuild has read, of the first `most`."""
-    from conversations.insight.rebuilding import rebuild_conversations
+    from conversations.insight.facts import FactKind
+    from conversations.insight.walking import walk_all
     from conversations.workers.counts import WorkOutcome
     from conversations.workers.leased import retry_while_unavailable
 
     read = 0
-    for counts in rebuild_conversations(retry_while_unavailable):
+    for counts in walk_all(FactKind.CONVERSATIONS, retry_while_unavailable):
         read += counts[WorkOutcome.READ]
         yield counts[WorkOutcome.READ]
         if read >= most:

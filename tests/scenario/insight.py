@@ -13,7 +13,7 @@ from conversations.insight.identity import pseudonym_of, save_link
 from conversations.insight.measures import ANY
 from conversations.insight.reports import PAGES
 from conversations.insight.rolling import roll
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.summary import IsoWeek
 
 if TYPE_CHECKING:
     from tests.scenario import Side

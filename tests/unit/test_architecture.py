@@ -189,7 +189,6 @@ def test_only_commands_scan():
         "conversations/companies.py",
         "conversations/handoff/reconciliation.py",
         "conversations/indexer/sweep.py",
-        "conversations/insight/rebuilding.py",
         "conversations/insight/walking.py",
         "console/provisioning/cloudformation.py",
         "console/staff/services.py",

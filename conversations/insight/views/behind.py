@@ -24,12 +24,17 @@ from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.form import InsightForm
 from conversations.insight.identity import links_of
 from conversations.insight.measures import Topic
-from conversations.insight.reading import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery
-from conversations.insight.reports.base import NumberLink, ReportPage
-from conversations.insight.reports.people import names_by_pseudonym
-from conversations.insight.sums import read_sums
-from conversations.insight.views.frame import form_and_query, frame_of, page_named, project_names
-from conversations.insight.views.links import NumberUrls, filtered_url
+from conversations.insight.reports.conversations import names_by_pseudonym
+from conversations.insight.reports.parts import NumberLink, ReportPage
+from conversations.insight.sums import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_sums
+from conversations.insight.views.frame import (
+    NumberUrls,
+    filtered_url,
+    form_and_query,
+    frame_of,
+    page_named,
+    project_names,
+)
 from conversations.insight.views.rows import COLUMNS, Parts, RowNames, describe_number, file_row_of, row_of
 
 # A file behind a number: rows and reads in one piece, pieces (which can be empty), and seconds.

@@ -1,7 +1,8 @@
-"""What the pages of Insight have in common: who may see which numbers, and the filters."""
+"""What the pages of Insight have in common: who may see which numbers, the filters, and URLs that keep them."""
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -14,10 +15,11 @@ from console.permissions import Staff
 from conversations.companies import names_for, projects_of
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
-from conversations.insight.reading import MOST_OWNERS, InsightQuery
-from conversations.insight.reports import OVERVIEW, PAGES
-from conversations.insight.reports.base import OwnedBy, ReportPage
-from conversations.insight.views.links import filtered_url
+from conversations.insight.measures import Measure, Topic
+from conversations.insight.reports import PAGES
+from conversations.insight.reports.conversations import OVERVIEW
+from conversations.insight.reports.parts import NumberLink, OwnedBy, ReportPage
+from conversations.insight.sums import MOST_OWNERS, InsightQuery
 from tenants.queries import tenant_names
 
 
@@ -92,3 +94,35 @@ def frame_of(request: StaffRequest, page: ReportPage, form: InsightForm, query: 
         "problems": form.problems,
         "summary_url": address_of("insight-summary", form.owner) if page is OVERVIEW and form.owner else "",
     }
+
+
+def filtered_url(path: str, form: InsightForm, page: ReportPage | None = None) -> str:
+    """Return a URL with the filters; with `page`, only those that the other report supports."""
+    values = form.values()
+    if page is not None and page.owned_by is not form.owned_by:
+        values.pop("project", None)
+        values.pop(form.owned_by, None)
+    if page is not None and values.get("channel") not in page.channels:
+        values.pop("channel", None)
+    return f"{path}?{urlencode(values)}" if values else path
+
+
+class NumberUrls:
+    """URLs of the pages that list what is behind a number."""
+
+    def __init__(self, page: ReportPage, form: InsightForm) -> None:
+        path = reverse("insight-behind", args=[page.slug])
+        self._begin = f"{path}?{urlencode(form.values())}&"
+        self._patterns: dict[tuple[Topic, Measure], str] = {}
+
+    def of(self, link: NumberLink | None) -> str:
+        """Return the URL of a link; "" for None."""
+        if link is None:
+            return ""
+        known = link.topic, link.pattern
+        if (address := self._patterns.get(known)) is None:
+            parts = [("topic", str(link.topic)), *(("m", each) for each in link.pattern)]
+            address = self._patterns[known] = self._begin + urlencode(parts)
+        if link.period is None:
+            return address
+        return f"{address}&from={link.period.first}&to={link.period.last}"

@@ -16,14 +16,13 @@ from console.answers import url_or_empty as address_of
 from console.errors import NotFound
 from console.permissions import Permission
 from console.store.presence import table_ready
-from conversations.insight.budgets import month_costs
+from conversations.insight.budgets import MonthCost, month_costs
 from conversations.insight.form import InsightForm
-from conversations.insight.reading import InsightQuery, read_topics
-from conversations.insight.reports import OVERVIEW
-from conversations.insight.reports.base import ChartPanel, Report, ReportPage
-from conversations.insight.reports.budget import budget_figures
-from conversations.insight.views.frame import form_and_query, frame_of, page_named, project_names
-from conversations.insight.views.links import NumberUrls
+from conversations.insight.reports.conversations import COST, OVERVIEW
+from conversations.insight.reports.parts import ChartPanel, Figure, Report, ReportPage
+from conversations.insight.reports.usage import BY_PROJECT
+from conversations.insight.sums import InsightQuery, read_topics
+from conversations.insight.views.frame import NumberUrls, form_and_query, frame_of, page_named, project_names
 
 
 @requires(Permission.INSIGHT_READ)
@@ -51,7 +50,7 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
         ],
         "at": at,
     }
-    if page.slug == "cost":
+    if page is COST:
         context |= _budgets(request, form)
     return render(request, "insight/report.html", context)
 
@@ -82,15 +81,17 @@ def _build_report(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
 
 def _name_projects(report: Report, query: InsightQuery) -> Report:
     """Replace the ids of projects by their names where one company is chosen: all companies have too many to read."""
-    if len(query.owners) != 1 or all(each.chart.id != "projects" for each in report.panels):
+    if len(query.owners) != 1 or all(each.chart.id != BY_PROJECT.id for each in report.panels):
         return report
     names = project_names(query.owners[0])
 
     def named(panel: ChartPanel) -> ChartPanel:
+        if panel.chart.id != BY_PROJECT.id:
+            return panel
         rows = tuple(replace(row, label=names.get(row.label, row.label)) for row in panel.chart.rows)
         return replace(panel, chart=replace(panel.chart, rows=rows))
 
-    return replace(report, panels=tuple(named(each) if each.chart.id == "projects" else each for each in report.panels))
+    return replace(report, panels=tuple(map(named, report.panels)))
 
 
 def _budgets(request: StaffRequest, form: InsightForm) -> dict[str, Any]:
@@ -106,6 +107,27 @@ def _budgets(request: StaffRequest, form: InsightForm) -> dict[str, Any]:
     return {
         "month": today,
         "budget": costs[0] if costs else None,
-        "budget_figures": [(each, "") for cost in costs for each in budget_figures(cost)],
+        "budget_figures": [(each, "") for cost in costs for each in _budget_figures(cost)],
         "budget_url": address_of("budget", company_id) if leads else "",
     }
+
+
+def _budget_figures(cost: MonthCost) -> tuple[Figure, ...]:
+    """Return what is spent this month, the budget, and what is left."""
+    month, over = f"{cost.first:%B %Y}", cost.over
+    return (
+        Figure(
+            "Spent this month",
+            cost.spent,
+            "cents",
+            f"The cost of conversation tokens in {month} (UTC) so far: {cost.percent}% of the budget. The filters do "
+            "not apply. Tokens without a known price are not included.",
+        ),
+        Figure("Budget", cost.amount, "cents", "What the company plans to spend in each calendar month (UTC)."),
+        Figure(
+            "Over the budget" if over else "Left in the budget",
+            over or cost.left,
+            "cents",
+            f"The difference between the budget and what was spent in {month}.",
+        ),
+    )

@@ -11,8 +11,8 @@ from console import clock
 from conversations.converting import CHANNELS, conversation_url, reference_of, short_id, text_of, url_by_id, url_of
 from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
-from conversations.insight.reports.base import NumberLink
-from conversations.insight.reports.people import names_by_pseudonym
+from conversations.insight.reports.conversations import names_by_pseudonym
+from conversations.insight.reports.parts import NumberLink
 from conversations.stores.records import address_of, record_place
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
 

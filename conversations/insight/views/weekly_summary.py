@@ -14,8 +14,7 @@ from console.permissions import Permission
 from console.store.presence import table_ready
 from conversations.companies import companies_for
 from conversations.insight.reports import PAGES
-from conversations.insight.summary import read_summary
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.summary import IsoWeek, read_summary
 
 
 @requires(Permission.INSIGHT_READ)

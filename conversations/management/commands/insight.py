@@ -12,7 +12,7 @@ from console.startup import ConsoleCommand
 from console.store.presence import missing_tables
 from console.telemetry.starting import working
 from conversations.insight.facts import FactKind
-from conversations.insight.rebuilding import rebuild_conversations, roll_all
+from conversations.insight.rolling import roll_all
 from conversations.insight.walking import WALKED, absent_tables, walk_all
 from conversations.work.running import command_errors
 from conversations.workers.counts import WorkCounts, WorkOutcome
@@ -52,7 +52,7 @@ class Command(ConsoleCommand):
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 
     def _rebuild(self) -> int:
-        failed = self._counted("Conversations", rebuild_conversations(retry_while_unavailable))
+        failed = self._counted("Conversations", walk_all(FactKind.CONVERSATIONS, retry_while_unavailable))
         for kind in WALKED:
             for table in absent_tables(kind):
                 self.stdout.write(f"Table {table} does not exist, so Insight does not count it.")

@@ -23,7 +23,8 @@ from console.startup import ConsoleCommand
 from console.store import presence
 from console.store.calls import budget, table_name
 from conversations.indexer.worker import Worker
-from conversations.insight.rebuilding import rebuild_conversations
+from conversations.insight.facts import FactKind
+from conversations.insight.walking import walk_all
 from conversations.receiving.worker import Receiver
 from conversations.work.parts import STAGE_RECEIVER, build_workers
 from conversations.workers.beats import read_health
@@ -240,7 +241,7 @@ def _count() -> None:
     """Count the existing conversations for Insight, in the background."""
     # The demo may be stopped before everything is counted.
     with suppress(ConsoleError):
-        for _ in rebuild_conversations():
+        for _ in walk_all(FactKind.CONVERSATIONS):
             continue
 
 

@@ -41,7 +41,6 @@ from conversations.handoff.partitions import QueueState, enter
 from conversations.handoff.stored import BY_RULE
 from conversations.indexer import entries
 from conversations.insight import budgets
-from conversations.insight.writing import note
 from conversations.models import Conversation
 from conversations.notices import notices_for
 from conversations.notifications.addresses import DestinationKind
@@ -90,6 +89,7 @@ from tests.support.conversations.handoff.kit import (
     stored,
 )
 from tests.support.conversations.indexer import kit as indexing
+from tests.support.conversations.insight.kit import rebuild
 from tests.support.conversations.replies import (
     EMAIL,
     OUR_EMAIL,
@@ -508,7 +508,7 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch, set
     times = (ago(minutes=1), clock.to_iso(clock.now() + timedelta(days=8)))
     messages = [{"role": "user", "message_id": each, "content": "x", "timestamp": each} for each in times]
     store.update("CONVERSATIONS", KEY, messages=messages)
-    note(to_dynamodb(stored(store)))
+    rebuild(to_dynamodb(stored(store)))
     store.update("CONVERSATIONS", KEY, messages=messages[:1])
     # A first message whose count is due.
     enter(QueueState.APPROVE.of(COMPANY), EARLIER)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Generic, TypeVar
 
-from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind, changed_days, forget_marks
+from conversations.insight.measures import bucket_of
 from conversations.insight.rolling import Rolled, roll_changed
 from conversations.insight.walking import FactWalker, walk_all
 from tests import faults

@@ -15,14 +15,15 @@ from conversations.indexer.handling import handle
 from conversations.insight import writing
 from conversations.insight.facts import FactKind, changed_days, forget_marks
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.rolling import Rolled, roll_changed
+from conversations.insight.walking import walk_all
 from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import Store
 from tests.model.conversations.insight.history import Figures, History, Measure, Row
 from tests.model.conversations.insight.world import STAFF, World
 from tests.model.conversations.insight.writers import entry_of
+from tests.support.conversations.insight.kit import rebuild
 from tests.support.tenants.kit import Killed
 
 AGENTS = (*STAFF, "ada")
@@ -116,14 +117,14 @@ class Workers(World):
             self.drained(each)
 
         with self._struck(meanwhile):
-            writing.note(stored)
+            rebuild(stored)
 
     # --- The others ---------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> None:
         """Another page of the table; a rebuild that was killed begins anew."""
         if self.rebuilds is None:
-            self.rebuilds = rebuild_conversations()
+            self.rebuilds = walk_all(FactKind.CONVERSATIONS)
         try:
             with self._killed():
                 if next(self.rebuilds, None) is None:

@@ -6,12 +6,10 @@ from random import Random
 import pytest
 
 from console import clock
-from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactDay, FactKind
 from conversations.insight.identity import links_of
-from conversations.insight.measures import Topic
-from conversations.insight.places import owners_of
-from tests.support.conversations.insight.kit import counted, stored_facts, sums, walk
+from conversations.insight.measures import Topic, bucket_of
+from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
 from tests.support.conversations.stores.chats.kit import IMAGE, USER, ago, event, session, session_id
 
 KIND = FactKind.CHATS
@@ -25,7 +23,7 @@ def test_a_session_is_one_fact_of_nobody_on_the_day_of_its_id(store):
     (((day, fact_id), _),) = stored_facts(store, KIND).items()
     assert day == FactDay(KIND, "", clock.parse_instant(begun).date().isoformat())
     assert links_of([fact_id]) == {fact_id: ("session", USER, session_id(begun))}
-    assert owners_of(KIND) == [""]
+    assert list_owners(KIND) == [""]
     assert sums(KIND, Topic.OUTCOMES) == {
         ("sessions",): 1,
         ("ended", "unknown"): 1,

@@ -11,9 +11,8 @@ from conversations.insight.facts import FactKind
 from conversations.insight.identity import links_of
 from conversations.insight.measures import Topic
 from conversations.insight.middleware_facts import cause_of
-from conversations.insight.places import owners_of
 from tests.items import put_conversation
-from tests.support.conversations.insight.kit import counted, stored_facts, sums, walk
+from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
 
 KIND = FactKind.MIDDLEWARE
 # Noon of the day before: what is some hours earlier is of the same day.
@@ -133,7 +132,7 @@ def test_facts_are_the_companys_whose_conversation_it_is_also_when_that_is_gone(
     item = put_conversation(store, company_id="ci-x", conversation_id=CONVERSATION)
     store.put_all("AUDIT", [entry(1)])
     walk(KIND)
-    assert (owners(store), owners_of(KIND)) == ({"ci-x"}, ["ci-x"])
+    assert (owners(store), list_owners(KIND)) == ({"ci-x"}, ["ci-x"])
     store.delete("CONVERSATIONS", primary_channel=item["primary_channel"], conversation_id=CONVERSATION)
     store.put_all("AUDIT", [entry(2), entry(3, ago(hours=2))])
     store.put("IDEMPOTENCY", event())

@@ -11,9 +11,8 @@ from console import clock
 from conversations.insight.facts import FactDay, FactKind
 from conversations.insight.identity import links_of
 from conversations.insight.measures import Topic
-from conversations.insight.places import owners_of
 from conversations.insight.sums import Slice
-from tests.support.conversations.insight.kit import counted, stored_facts, sums, walk
+from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
 from tests.support.conversations.stores.tenant_conversations.kit import CONVERSATION, TENANT, item
 from tests.support.tenants.items import SETTINGS, tenant
 
@@ -65,7 +64,7 @@ def test_messages_are_counted_on_their_days_beside_what_the_tenant_may_send(stor
         ("messages", "other"): 1,
         ("limit",): 2000,
     }
-    assert owners_of(KIND) == [TENANT]
+    assert list_owners(KIND) == [TENANT]
     ways = links_of([fact_id.partition("#")[0] for _, fact_id in stored_facts(store, KIND)])
     assert set(ways.values()) == {(TENANT, CONVERSATION), (TENANT,)}
 
@@ -90,7 +89,7 @@ def test_a_partition_may_name_channel_and_user_and_the_tenant_is_its_first_part(
     store.put("TENANT_CONVERSATIONS", item(pk=f"{TENANT}#teams#sam@example.com", messages=[said(at=NOW)]))
     store.put("TENANT_CONVERSATIONS", item(pk=f"{TENANT}#sam#x", messages=[said(at=NOW)]))
     walk(KIND)
-    assert owners_of(KIND) == [TENANT]
+    assert list_owners(KIND) == [TENANT]
     assert sums(KIND, USAGE, TENANT, Slice(channel="teams"))[("messages", "user")] == 1
     assert sums(KIND, USAGE, TENANT, Slice(channel=""))[("messages", "user")] == 1
 

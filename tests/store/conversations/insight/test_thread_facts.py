@@ -7,13 +7,12 @@ from random import Random
 import pytest
 
 from console import clock
-from conversations.insight import subjects, thread_facts
+from conversations.insight import sources, thread_facts
 from conversations.insight.facts import FactDay, FactKind, write_fact
 from conversations.insight.identity import links_of, pseudonym_of
 from conversations.insight.measures import Topic
-from conversations.insight.places import owners_of
 from conversations.insight.sums import Slice
-from tests.support.conversations.insight.kit import counted, stored_facts, sums, walk
+from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
 from tests.support.conversations.stores.threads.kit import BASE, ORG, PK, THREAD, ago, message, thread
 
 KIND = FactKind.THREADS
@@ -47,7 +46,7 @@ def test_a_thread_is_one_fact_of_its_organisation_on_the_day_on_which_it_began(s
     assert fact_id == pseudonym_of(thread_facts.THREAD_WORD, BASE, THREAD)
     assert data["channel"] == "web"
     assert links_of([fact_id]) == {fact_id: (BASE, THREAD)}
-    assert owners_of(KIND) == [ORG]
+    assert list_owners(KIND) == [ORG]
     assert sums(KIND, Topic.USAGE, ORG)[("messages", "user")] == 1
     assert sums(KIND, Topic.USAGE, ORG, Slice(channel="web")) == sums(KIND, Topic.USAGE, ORG)
     assert not sums(KIND, Topic.USAGE, ORG, Slice(channel="teams"))
@@ -219,7 +218,7 @@ def test_who_is_overtaken_reads_anew_and_loses_nothing(store, monkeypatch):
             assert write_fact(fact, seen)
         return write_fact(fact, seen)
 
-    monkeypatch.setattr(subjects, "write_fact", late)
+    monkeypatch.setattr(sources, "write_fact", late)
     walk(KIND)
     found = sums(KIND, Topic.FEEDBACK, ORG)
     assert (len(overtaken), found[("feedback", "up")], found[("feedback", "down")]) == (1, 1, 1)

@@ -12,7 +12,9 @@ from django.urls import reverse
 from console import clock
 from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, intent_for, perform
-from conversations.insight.rebuilding import rebuild_conversations, roll_all
+from conversations.insight.facts import FactKind
+from conversations.insight.rolling import roll_all
+from conversations.insight.walking import walk_all
 from conversations.models import Conversation
 from tests.items import put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
@@ -45,7 +47,7 @@ def fill(store) -> None:
             failure_reason="timeout",
             ai_config={"model": "gpt-4o-mini"},
         )
-    list(rebuild_conversations())
+    list(walk_all(FactKind.CONVERSATIONS))
     list(roll_all())
 
 
@@ -201,7 +203,7 @@ def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
     colleague = member("amira.haddad", scope=[COMPANY])
     stored = Conversation.get(item["primary_channel"], item["conversation_id"])
     perform(intent_for(HandOffAction.TAKE_OVER, stored, hand_off_of(stored)), as_staff(colleague))
-    list(rebuild_conversations())
+    list(walk_all(FactKind.CONVERSATIONS))
     list(roll_all())
     lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
     page = get(lead, f"{reverse('insight-report', args=['people'])}?company={COMPANY}&period=7")
@@ -216,7 +218,7 @@ def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
 
 def test_an_unknown_cost_is_no_zero(store):
     put_conversation(store, company_id=COMPANY, messages=[message("assistant", clock.now(), total_tokens=500)])
-    list(rebuild_conversations())
+    list(walk_all(FactKind.CONVERSATIONS))
     list(roll_all())
     client = signed_in(auditor(scope=[f"company:{COMPANY}"]))
     rows = list(csv.reader(StringIO(get(client, f"{reverse('insight-csv', args=['cost', 'models'])}?period=7"))))
@@ -275,7 +277,7 @@ def test_rows_behind_a_number_show_ids_and_names_newest_first(store):
     taken = Conversation.get("+447700900005", f"{COMPANY}#pi-aaa-001#req-5#+447700900005")
     colleague = member("amira.haddad", scope=[COMPANY])
     perform(intent_for(HandOffAction.TAKE_OVER, taken, hand_off_of(taken)), as_staff(colleague))
-    list(rebuild_conversations())
+    list(walk_all(FactKind.CONVERSATIONS))
     list(roll_all())
     lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
     query = f"company={COMPANY}&period=7&topic=outcomes&m=episodes"

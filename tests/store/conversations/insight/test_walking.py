@@ -8,9 +8,8 @@ from django.core.management import call_command
 
 from console import clock
 from console.errors import StoreUnavailable
-from conversations.insight import subjects, walking
+from conversations.insight import sources, walking
 from conversations.insight.facts import FactKind
-from conversations.insight.rebuilding import rebuild_conversations
 from conversations.insight.walking import FactWalker, lease_name, walk_all
 from conversations.workers import leased
 from conversations.workers.leased import retry_while_unavailable
@@ -133,7 +132,7 @@ def test_a_page_that_could_not_be_handled_is_read_again(store, ticking):
 
 def test_one_that_fails_keeps_no_other_and_is_tried_again_next_time(store, ticking, monkeypatch, caplog):
     some_threads(store)
-    keep = subjects.write_facts
+    keep = sources.write_facts
 
     def failing(subject, *, again=False):
         if subject.key.thread_id == "thread-2":
@@ -201,7 +200,7 @@ def test_the_command_writes_all_anew_and_sums_up(store, capsys):
     assert [each["pk"] for each in store.all("INSIGHT") if each["pk"].startswith("SUMS#threads#org#usage")]
 
 
-REBUILDS = {"conversations": rebuild_conversations, "threads": partial(walk_all, THREADS)}
+REBUILDS = {"conversations": partial(walk_all, FactKind.CONVERSATIONS), "threads": partial(walk_all, THREADS)}
 
 
 def _some_of_each(store) -> None:

@@ -11,8 +11,7 @@ from console import caching
 from console.errors import ConsoleError
 from conversations.companies import Company
 from conversations.insight import budgets
-from conversations.insight.summary import read_summary
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.summary import IsoWeek, read_summary
 from conversations.notifications.amazon import compose
 from conversations.notifications.deliveries import due_deliveries
 from conversations.notifications.notification import NotificationType

@@ -3,14 +3,16 @@
 import json
 from collections import Counter
 from typing import Any
+from urllib.parse import unquote
 
 from conversations.insight import facts
-from conversations.insight.facts import FactDay, FactKind, changed_days
+from conversations.insight.facts import FactDay, FactKind, InsightItem, changed_days
 from conversations.insight.measures import TOPICS, Counts, Topic, counts_of
-from conversations.insight.places import owners_of
 from conversations.insight.rolling import roll
-from conversations.insight.sums import Slice, sum_packed
+from conversations.insight.sources import write_facts
+from conversations.insight.sums import DaySums, Slice, sum_packed
 from conversations.insight.walking import walk_all
+from conversations.insight.writing import conversations_in
 from tests.dynamodb import Store
 
 
@@ -31,15 +33,27 @@ def stored_facts(store: Store, kind: FactKind) -> dict[tuple[FactDay, str], dict
     return found
 
 
+def rebuild(image: dict[str, Any]) -> bool:
+    """Write the facts of a conversation and its trail, as a rebuild does; return whether any changed."""
+    (source,) = conversations_in([image])
+    return write_facts(source, again=True)
+
+
+def list_owners(kind: FactKind) -> list[str]:
+    """The owners that are noted to have facts of a kind."""
+    pages = InsightItem.read_pages(f"OWNERS#{kind}")
+    return [unquote(each.sk.removeprefix("OWNER#")) for page in pages for each in page]
+
+
 def sums(kind: FactKind, topic: Topic, owner: str | None = None, where: Slice = Slice()) -> Counts:  # noqa: B008
     """What is summed up of all days, those without a time too: of an owner, or of all of them."""
     facts.forget_marks()
     for changed in changed_days():
         roll(changed.day)
     total: Counts = Counter()
-    for each in owners_of(kind) if owner is None else [owner]:
-        for items in facts.query_pages(f"SUMS#{kind}#{facts.escaped(each)}#{topic}#{where.key}"):
-            total += sum_packed(tuple(item["counts"]["B"] for item in items))
+    for each in list_owners(kind) if owner is None else [owner]:
+        for items in DaySums.read_pages(f"SUMS#{kind}#{facts.escaped(each)}#{topic}#{where.key}"):
+            total += sum_packed(tuple(item.packed for item in items))
     return total
 
 

@@ -9,15 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.trail.models import AuditEntry, ConversationState, IdempotencyRecord
-from conversations.insight import middleware_events, of_middleware, subjects, tenant_facts, thread_facts
-from conversations.insight.chat_facts import SessionSubject, chats_in, sessions_in
+from conversations.insight import middleware_facts, sources, tenant_facts, thread_facts
+from conversations.insight.chat_facts import SessionSource, chats_in, sessions_in
 from conversations.insight.facts import UNDATED, FactDay, FactKind, expiry, serialize_fact
 from conversations.insight.measures import TOPICS, Topic, counts_of
-from conversations.insight.middleware_events import EventsSubject, events_in
-from conversations.insight.middleware_facts import TrailSubject, trails_in
-from conversations.insight.middleware_flows import FlowSubject, flows_in
+from conversations.insight.middleware_facts import (
+    EventsSource,
+    FlowSource,
+    TrailSource,
+    events_in,
+    flows_in,
+    trails_in,
+)
 from conversations.insight.tenant_facts import conversations_in
-from conversations.insight.thread_facts import ThreadSubject, threads_in
+from conversations.insight.thread_facts import ThreadSource, threads_in
 from conversations.stores.chats.models import ChatEvent, Session
 from conversations.stores.threads.keys import ThreadKey
 from conversations.stores.threads.models import Thread, ThreadMessage
@@ -64,7 +69,7 @@ def drawn(*names: str, **keys: Any) -> st.SearchStrategy[dict[str, Any]]:
 def _without_a_key():
     """Pseudonyms without a store: names are names here."""
     patch = pytest.MonkeyPatch()
-    for module in (thread_facts, middleware_events, of_middleware, tenant_facts):
+    for module in (thread_facts, middleware_facts, tenant_facts):
         patch.setattr(module, "pseudonym_of", lambda kind, *parts: kind + str(abs(hash(parts))))
     yield
     patch.undo()
@@ -84,13 +89,13 @@ def check(kind: FactKind, facts: list[Any]) -> None:
                 assert count > 0
 
 
-def place(kind: FactKind, day: str = "2026-03-02", owner: str = "") -> tuple[FactDay, str]:
+def key_on(kind: FactKind, day: str = "2026-03-02", owner: str = "") -> tuple[FactDay, str]:
     return FactDay(kind, owner, day), "id"
 
 
 @pytest.mark.parametrize("year", [1, 1800, 9998])
 def test_a_time_that_no_clock_told_is_of_no_day(year):
-    assert subjects.counted_day(datetime(year, 12, 31, tzinfo=UTC)) == UNDATED
+    assert sources.counted_day(datetime(year, 12, 31, tzinfo=UTC)) == UNDATED
 
 
 MESSAGES = drawn(
@@ -105,12 +110,12 @@ MESSAGES = drawn(
 def test_threads(items):
     list(threads_in(items))
     messages = tuple(ThreadMessage.from_raw_data(each) for each in items)
-    subject = ThreadSubject(ThreadKey("o#u", "t"), tuple(map(Thread.from_raw_data, items[:2])), messages, is_read=True)
-    assert subject.owner in ("o", "")
-    assert expiry(FactDay(FactKind.THREADS, "", subjects.counted_day(subject.begun)))
-    (fact,) = subject.facts({place(FactKind.THREADS): None})
+    source = ThreadSource(ThreadKey("o#u", "t"), tuple(map(Thread.from_raw_data, items[:2])), messages, is_read=True)
+    assert source.owner in ("o", "")
+    assert expiry(FactDay(FactKind.THREADS, "", sources.counted_day(source.begun)))
+    (fact,) = source.facts({key_on(FactKind.THREADS): None})
     check(FactKind.THREADS, [fact])
-    (again,) = subject.facts({place(FactKind.THREADS): fact.data})
+    (again,) = source.facts({key_on(FactKind.THREADS): fact.data})
     assert again == fact
     counts = counts_of(FactKind.THREADS, Topic.USAGE, fact.data)
     assert sum(counts[("messages", role)] for role in ("user", "assistant", "other")) == len(items)
@@ -130,10 +135,10 @@ def test_chats(sessions, events):
     list(sessions_in(sessions))
     list(chats_in(events))
     item = next(map(Session.from_raw_data, sessions), None)
-    subject = SessionSubject("u", "u:1", item, tuple(map(ChatEvent.from_raw_data, events)))
-    (fact,) = subject.facts({place(FactKind.CHATS): None})
+    source = SessionSource("u", "u:1", item, tuple(map(ChatEvent.from_raw_data, events)))
+    (fact,) = source.facts({key_on(FactKind.CHATS): None})
     check(FactKind.CHATS, [fact])
-    assert subject.facts({place(FactKind.CHATS): fact.data}) == [fact]
+    assert source.facts({key_on(FactKind.CHATS): fact.data}) == [fact]
 
 
 ENTRIES = drawn(
@@ -148,16 +153,16 @@ ENTRIES = drawn(
 def test_trails(items):
     found = list(trails_in(items))
     assert all(each.conversation_id == "c" for each in found)
-    subject = TrailSubject("c", entries=tuple(map(AuditEntry.from_raw_data, items)))
-    places = [place(FactKind.MIDDLEWARE, day) for day in ("2026-03-02", "undated")]
-    facts = subject.facts(dict.fromkeys(places))
+    source = TrailSource("c", items=tuple(map(AuditEntry.from_raw_data, items)))
+    keys = [key_on(FactKind.MIDDLEWARE, day) for day in ("2026-03-02", "undated")]
+    facts = source.facts(dict.fromkeys(keys))
     check(FactKind.MIDDLEWARE, facts)
-    known = dict.fromkeys(places) | {(each.day, each.id): each.data for each in facts}
-    assert subject.facts(known) == facts
+    known = dict.fromkeys(keys) | {(each.day, each.id): each.data for each in facts}
+    assert source.facts(known) == facts
 
 
 RECORDS = drawn(
-    *(name for name in middleware_events.READ if name not in ("event_id", "created_at")),
+    *(name for name in middleware_facts.EVENTS_READ if name not in ("event_id", "created_at")),
     event_id=["evt:rp:c:m1", "evt:rp:c:m2", "act:rp_tag:c:vip:m", "odd", ":"],
     created_at=["2026-03-02T10:00:00Z", "no time"],
 )
@@ -168,12 +173,12 @@ RECORDS = drawn(
 def test_events(items):
     for each in events_in(items):
         each.name  # noqa: B018
-    subject = EventsSubject("c", records=tuple(map(IdempotencyRecord.from_raw_data, items)))
-    places = [place(FactKind.MIDDLEWARE, day) for day in ("2026-03-02", "undated")]
-    facts = subject.facts(dict.fromkeys(places))
+    source = EventsSource("c", items=tuple(map(IdempotencyRecord.from_raw_data, items)))
+    keys = [key_on(FactKind.MIDDLEWARE, day) for day in ("2026-03-02", "undated")]
+    facts = source.facts(dict.fromkeys(keys))
     check(FactKind.MIDDLEWARE, facts)
-    known = dict.fromkeys(places) | {(each.day, each.id): each.data for each in facts}
-    assert {each.id: each.data["events"] for each in subject.facts(known)} == {
+    known = dict.fromkeys(keys) | {(each.day, each.id): each.data for each in facts}
+    assert {each.id: each.data["events"] for each in source.facts(known)} == {
         each.id: each.data["events"] for each in facts
     }
 
@@ -181,11 +186,11 @@ def test_events(items):
 @pytest.mark.slow
 @given(st.lists(drawn("updated_at", "expires_at", "pending_flow", conversation_id=["c"]), max_size=3))
 def test_flows(items):
-    for subject in flows_in(items):
-        if subject.asked is not None:
-            day = subjects.counted_day(subject.asked)
-            check(FactKind.MIDDLEWARE, subject.facts({place(FactKind.MIDDLEWARE, day): None}))
-    assert isinstance(FlowSubject("c").facts({}), list)
+    for source in flows_in(items):
+        if source.asked is not None:
+            day = sources.counted_day(source.asked)
+            check(FactKind.MIDDLEWARE, source.facts({key_on(FactKind.MIDDLEWARE, day): None}))
+    assert isinstance(FlowSource("c").facts({}), list)
     assert [ConversationState.from_raw_data(each).raw for each in items] == items
 
 
@@ -203,9 +208,9 @@ ENTRIES_OF_TENANTS = VALUES | st.fixed_dictionaries(
 )
 def test_tenants_conversations(messages, partition, ttl):
     raw = to_dynamodb({"pk": partition, "sk": "c", "messages": messages, "ttl": ttl})
-    for subject in conversations_in([raw]):
-        places = dict.fromkeys(subject.places())
-        facts = subject.facts(places)
+    for source in conversations_in([raw]):
+        keys = dict.fromkeys(source.keys())
+        facts = source.facts(keys)
         check(FactKind.TENANTS, [each for each in facts if each.data.get("limit") != 0])
         known = {(each.day, each.id): each.data for each in facts}
-        assert subject.facts(known) == facts
+        assert source.facts(known) == facts

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insight.buckets import MOST, bucket_of, quantile, value_of
 from conversations.insight.facts import FactDay, FactKind, day_of, escaped
-from conversations.insight.sums import Slice, packed, sum_packed
+from conversations.insight.measures import MOST, bucket_of, quantile, value_of
+from conversations.insight.sums import Slice, pack, sum_packed
 from conversations.insight.words import OTHER, UNKNOWN, code_of, confidence_band, is_identifier, reason_kind, version_of
 
 VALUES = st.integers(1, MOST)
@@ -60,7 +60,7 @@ BUCKETS = st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 99).ma
 @pytest.mark.slow
 @given(st.lists(COUNTS | BUCKETS, max_size=3))
 def test_packed_sums_add_up_to_what_was_packed(several):
-    stored = [packed(Counter(each)) for each in several]
+    stored = [pack(Counter(each)) for each in several]
     # Bytes, or base64 where the console's client read them.
     assert sum_packed((*stored[1:], *(base64.b64encode(each).decode() for each in stored[:1]))) == sum(
         map(Counter, several), Counter()
@@ -69,14 +69,14 @@ def test_packed_sums_add_up_to_what_was_packed(several):
 
 def test_buckets_take_less_room_than_their_names():
     counts = Counter({("answered", str(bucket)): 1_000 + 7 * bucket % 13 for bucket in range(60)})
-    assert len(packed(counts)) < 2 * len(counts)
+    assert len(pack(counts)) < 2 * len(counts)
 
 
 @given(TEXT, TEXT)
 def test_a_slice_is_read_from_its_key_and_holds_what_belongs_to_it(project, channel):
     data = {"project": project, "channel": channel}
     for each in Slice.all_of(data):
-        assert Slice.of_key(*each.key.split("#")) == each
+        assert Slice.parse(*each.key.split("#")) == each
         assert each.holds(data)
     assert not Slice(project + "x").holds(data)
     assert not Slice(None, channel + "x").holds(data)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversations.insight.announcing import due_week
-from conversations.insight.weeks import IsoWeek
+from conversations.insight.summary import IsoWeek
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from conversations.insight import identity, writing
 from conversations.insight.identity import InsightKey, links_of, pseudonym_of, save_link
 from tests import faults
 from tests.store.conversations.insight.core.kit import KEY, facts, links, put
+from tests.support.conversations.insight.kit import rebuild
 from tests.unit.conversations.insight.kit import MINUTE, said
 
 pytestmark = pytest.mark.usefixtures("time", "key_is_there")
@@ -53,7 +54,7 @@ def test_a_link_goes_with_its_conversation_and_comes_again_with_it(store):
     assert links_of([pseudonym()]) == {pseudonym(): PARTS}
 
 
-@pytest.mark.parametrize("write", [lambda stored: writing.note_change(stored, None), writing.note])
+@pytest.mark.parametrize("write", [lambda stored: writing.note_change(stored, None), rebuild])
 @pytest.mark.parametrize("nth", range(1, 9))
 def test_no_link_is_left_of_what_was_removed_meanwhile(store, write, nth):
     stored = put(store, ASKED)

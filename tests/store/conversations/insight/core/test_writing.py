@@ -9,7 +9,8 @@ from console.errors import StoreUnavailable, Throttled
 from conversations.handoff import perform
 from conversations.indexer.handling import handle
 from conversations.insight import writing
-from conversations.insight.rebuilding import rebuild_conversations
+from conversations.insight.facts import FactKind
+from conversations.insight.walking import walk_all
 from conversations.workers.streams.records import StreamChange
 from tests import faults
 from tests.model.conversations.insight.writers import entry_of
@@ -27,6 +28,7 @@ from tests.store.conversations.insight.core.kit import (
 from tests.support.conversations.handoff.kit import ANA, WAITING, form
 from tests.support.conversations.handoff.kit import conversation as platforms
 from tests.support.conversations.indexer.kit import Stream
+from tests.support.conversations.insight.kit import rebuild
 from tests.support.tenants.kit import MOST_CALLS
 from tests.unit.conversations.insight.kit import BEGUN, HOUR, MINUTE, said
 
@@ -103,7 +105,7 @@ def test_who_was_held_up_does_not_bring_back_what_was_for_a_moment(store, when, 
         writing.note_change(now, failed)
 
     with when("", meanwhile, nth=nth) as fault:
-        writing.note(failed)
+        rebuild(failed)
     if not fault.struck:
         meanwhile()
     assert "failed" not in facts(store)[FIRST]
@@ -134,9 +136,9 @@ def test_who_died_while_episodes_merged_left_nothing_behind(store, when, nth):
     old = put(store, ASKED)
     writing.note_change(old, None)
     apart = put(store, ASKED, CAME_BACK)
-    killed(when, nth, lambda: writing.note(apart))
+    killed(when, nth, lambda: rebuild(apart))
     merged = put(store, ASKED, BETWEEN, CAME_BACK)
-    writing.note(merged)
+    rebuild(merged)
     assert set(facts(store)) == {FIRST}
 
 
@@ -146,7 +148,7 @@ def test_facts_move_with_what_they_are_named_for(store, change, nth):
     old = put(store, ASKED, CAME_BACK)
     writing.note_change(old, None)
     with faults.before("", lambda: writing.note_change(put(store, ASKED, CAME_BACK, **change), old), nth=nth) as fault:
-        writing.note(old)
+        rebuild(old)
     if not fault.struck:
         writing.note_change(put(store, ASKED, CAME_BACK, **change), old)
     company, day = change.get("company_id", "ci-aaa-001"), "2026-03-01" if "created_at" in change else "2026-03-02"
@@ -235,7 +237,7 @@ def test_facts_outlive_a_conversation_and_old_records_of_it_change_nothing(store
     before = facts(store)
     assert before[FIRST]["ai"] == 1
     writing.note_change(last, first)
-    writing.note(first)
+    rebuild(first)
     assert facts(store) == before
     assert links(store) == []
 
@@ -253,7 +255,7 @@ def test_a_request_that_was_over_before_the_indexer_came_is_counted(store):
     # Nothing of the item tells of it any more: a rebuild reads each trail.
     for each in store.all("INSIGHT"):
         store.delete("INSIGHT", pk=each["pk"], sk=each["sk"])
-    list(rebuild_conversations())
+    list(walk_all(FactKind.CONVERSATIONS))
     assert facts(store)[FIRST]["asked"] == 1
 
 
@@ -287,15 +289,15 @@ def test_a_missed_target_is_noted_though_the_item_stays_as_it_is(store):
 def test_rebuilding_leaves_out_what_cannot_be_counted_and_counts_the_rest(store, monkeypatch):
     put(store, ASKED)
     store.put("CONVERSATIONS", {**platforms(), "conversation_id": "c2", "company_id": "x"})
-    real = writing._FactWrite._facts
+    real = writing.EpisodeSource.facts
 
-    def failing(self, stored, found, places):
-        if stored["conversation_id"]["S"] == "c2":
+    def failing(self, known):
+        if self.stored["conversation_id"]["S"] == "c2":
             raise ValueError("something personal")
-        return real(self, stored, found, places)
+        return real(self, known)
 
-    monkeypatch.setattr(writing._FactWrite, "_facts", failing)
-    (done,) = rebuild_conversations()
+    monkeypatch.setattr(writing.EpisodeSource, "facts", failing)
+    (done,) = walk_all(FactKind.CONVERSATIONS)
     assert (done["read"], done["counted"], done["failed"]) == (2, 1, 1)
     assert set(facts(store)) == {FIRST}
 

@@ -1,6 +1,6 @@
-"""What walks remember of subjects."""
+"""What walks remember of sources."""
 
-from conversations.insight.subjects import hash_content
+from conversations.insight.sources import hash_content
 
 
 def test_items_are_the_same_in_whatever_order_their_attributes_come():

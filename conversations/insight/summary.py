@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from console import clock
 from conversations.companies import Company
 from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind
-from conversations.insight.measures import ANY, Outcome, Topic
+from conversations.insight.measures import ANY, Outcome, Topic, amount_of
 from conversations.insight.reports.conversations import (
     ASKED,
     BEGAN,
@@ -179,7 +180,8 @@ class _Section:
             (name, *rest), found = self.pattern, numbers[self.topic]
             counts = found.parts(name, 1)
             for value in ranked(counts)[:MOST_LISTED]:
-                yield value, counts[value], found.amount_before(name, value, *rest) or 0
+                _, before = found.compare(partial(amount_of, pattern=(name, value, *rest)))
+                yield value, counts[value], before or 0
 
 
 _SECTIONS = (
@@ -223,7 +225,7 @@ def read_summary(company: Company, week: IsoWeek) -> WeeklySummary:
     feedback: Numbers = read_topics(FactKind.THREADS, query, (Topic.FEEDBACK,))
     threads = feedback[Topic.FEEDBACK]
     sections = [each.build(numbers) for each in _SECTIONS]
-    if threads.amount("threads") or threads.amount_before("threads"):
+    if any(threads.compare(lambda counts: counts["threads",])):
         sections.append(_FEEDBACK.build(feedback))
     # Most days of a week are in the month of its Thursday.
     until = min(week.period.last, month_end(week.first + 3 * DAY))

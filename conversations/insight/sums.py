@@ -9,13 +9,13 @@ import base64
 import json
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from pynamodb.attributes import BinaryAttribute, NumberAttribute, UnicodeAttribute
@@ -24,6 +24,8 @@ from console import clock
 from console.store.calls import ConditionFailed, parallel
 from conversations.insight.facts import FactDay, FactKind, InsightItem, escaped, expiry
 from conversations.insight.measures import Counts, Measure, Topic, amount_of, quantile
+
+T = TypeVar("T")
 
 # Stands for "all" in a key: escaped ids never contain it.
 ALL = "*"
@@ -263,17 +265,9 @@ class TopicNumbers:
         """Return the period's sum of the measures that match a pattern."""
         return amount_of(self.total, pattern)
 
-    def amount_before(self, *pattern: str) -> int | None:
-        """Return the `amount` of the period before; None if it is not compared."""
-        return None if self.before is None else amount_of(self.before, pattern)
-
-    def quantile(self, measure: str, share: float) -> float | None:
-        """Return the value of a measure in buckets that this share does not exceed."""
-        return quantile_of(self.total, measure, share)
-
-    def quantile_before(self, measure: str, share: float) -> float | None:
-        """Return the `quantile` of the period before; None if it is not compared."""
-        return None if self.before is None else quantile_of(self.before, measure, share)
+    def compare(self, value: Callable[[Counts], T]) -> tuple[T, T | None]:
+        """Return a value of the period's counts, and that of the period before; None if it is not compared."""
+        return value(self.total), None if self.before is None else value(self.before)
 
     def parts(self, name: str, position: int) -> Counter[str]:
         """Sum up a measure by one of its parts (1 is the first after its name)."""

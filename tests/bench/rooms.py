@@ -113,6 +113,7 @@ def requests_of(store: Any) -> Mapping[str, tuple[Prepare, Prepare]]:
         "queue": get(agent, reverse("queue")),
         "tenant settings": (lambda: save_settings("1234"), lambda: save_settings("4321")),
         "audit review": get(auditor, reverse("audit")),
+        "insight": get(auditor, reverse("insight", query={"company": ours.company_id})),
         "conversation": get(agent, reverse("conversation", args=[ours.conversation_ref])),
     }
 

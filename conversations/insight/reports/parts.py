@@ -7,13 +7,14 @@ measures behind it, which lead to its facts.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
 from conversations.converting import CHANNELS
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import ANY, Measure, Topic, amount_of
-from conversations.insight.sums import InsightPeriod, InsightQuery, StepNumbers, TopicNumbers
+from conversations.insight.sums import InsightPeriod, InsightQuery, StepNumbers, TopicNumbers, quantile_of
 
 # The most rows of a chart by cause, model or project; the rest are added up.
 MOST_ROWS = 20
@@ -129,7 +130,7 @@ class CountFigure:
     def __call__(self, numbers: Numbers) -> Figure:
         """Return its figure."""
         found = numbers[self.topic]
-        count, before = found.amount(*self.pattern), found.amount_before(*self.pattern)
+        count, before = found.compare(lambda counts: amount_of(counts, self.pattern))
         link = NumberLink(self.topic, self.pattern) if count else None
         return Figure(self.name, count, "count", self.means, link, before, found.before is not None)
 
@@ -152,18 +153,17 @@ class ShareFigure:
     def __call__(self, numbers: Numbers) -> Figure:
         """Return its figure."""
         found = numbers[self.topic]
-        value = share(self.part(found.amount), self.whole(found.amount))
+        value, before = found.compare(self._value)
         if not self.pattern:
             return Figure(self.name, value, "percent", self.means)
         link = NumberLink(self.topic, self.pattern) if found.amount(*self.pattern) else None
-        earlier = found.before
-        if earlier is None:
-            return Figure(self.name, value, "percent", self.means, link)
+        return Figure(self.name, value, "percent", self.means, link, before, found.before is not None)
 
-        def before(*pattern: str) -> int:
-            return amount_of(earlier, pattern)
+    def _value(self, counts: Mapping[Measure, int]) -> float | None:
+        def amount(*pattern: str) -> int:
+            return amount_of(counts, pattern)
 
-        return Figure(self.name, value, "percent", self.means, link, share(self.part(before), self.whole(before)), True)
+        return share(self.part(amount), self.whole(amount))
 
 
 def share(part: int, whole: int) -> float | None:
@@ -185,10 +185,13 @@ class QuantileFigure:
     def __call__(self, numbers: Numbers) -> Figure:
         """Return its figure."""
         found = numbers[self.topic]
-        exact = found.quantile(self.measure, self.part), found.quantile_before(self.measure, self.part)
-        value, before = ((each / 1000 if each is not None else None) if self.in_ms else rounded(each) for each in exact)
+        value, before = found.compare(self._value)
         link = None if value is None or self.in_ms else NumberLink(self.topic, (self.measure, ANY))
         return Figure(self.name, value, "seconds", self.means, link, before, found.before is not None)
+
+    def _value(self, counts: Mapping[Measure, int]) -> float | None:
+        exact = quantile_of(counts, self.measure, self.part)
+        return exact / 1000 if self.in_ms and exact is not None else rounded(exact)
 
 
 def rounded(seconds: float | None) -> int | None:
@@ -288,10 +291,10 @@ class PartChart:
             (self.measure, *(name if each == self.position else ANY for each in range(1, self.length + 1)))
             for name in names
         ]
-        values: list[tuple[Number | None, ...]] = [(counts[name],) for name in names]
         columns = [ChartColumn(self.what)]
+        values: list[tuple[int | None, ...]] = [(counts[name],) for name in names]
         if found.before is not None:
-            values = [(*each, found.amount_before(*pattern)) for each, pattern in zip(values, patterns, strict=True)]
+            values = [found.compare(partial(amount_of, pattern=each)) for each in patterns]
             columns.append(ChartColumn("Period before", is_compare=True))
         rows = [ChartRow(*each) for each in zip(names[:MOST_ROWS], values, strict=False)]
         links = {(number, 0): NumberLink(self.topic, each) for number, each in enumerate(patterns[:MOST_ROWS])}

@@ -35,7 +35,7 @@ from conversations.insight.views.frame import (
     page_named,
     project_names,
 )
-from conversations.insight.views.rows import COLUMNS, Parts, RowNames, describe_number, file_row_of, row_of
+from conversations.insight.views.rows import SHOWN, Parts, RowNames, describe_number, file_row_of, row_of
 
 # A file behind a number: rows and reads in one piece, pieces (which can be empty), and seconds.
 FILE_ROWS, FILE_PIECES, MOST_SECONDS = 500, 400, 60.0
@@ -69,8 +69,8 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
         "name": describe_number(link, query.owners, names.projects),
         "amount": found.amount,
         "rows": [row_of(fact, parts, names) for fact, parts in _with_links(found.facts)],
-        "what": COLUMNS[page.kind][0],
-        "columns": COLUMNS[page.kind][1],
+        "what": SHOWN[page.kind].name,
+        "columns": SHOWN[page.kind].columns,
         "csv_url": reverse("insight-behind-csv", args=[slug], query=request.GET),
         "in_parts": found.in_parts,
         "reached": found.reached,
@@ -104,8 +104,8 @@ def behind_csv(request: StaffRequest, slug: str) -> HttpResponseBase:
             if (after := found.next) is None:
                 return
 
-    what, columns = COLUMNS[page.kind]
-    made = Csv((what, "Began", "Company", *columns))
+    shown = SHOWN[page.kind]
+    made = Csv((shown.name, "Began", "Company", *shown.columns))
     bounds = ExportBounds(settings.CONVERSATION_EXPORT_LIMIT, FILE_PIECES, "rows", "Older rows", MOST_SECONDS)
     name = f"insight-{slug}-{link.pattern[0].replace(' ', '-')}-{first}-{last}.csv"
     return Export(send(made, pieces(), bounds), made.media_type, name).response()

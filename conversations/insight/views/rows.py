@@ -18,17 +18,6 @@ from conversations.stores.tenant_conversations.reading import reference_of as te
 
 Parts = tuple[str, ...]
 _WRITERS = ("customer", "ai", "human", "user", "assistant", "other")
-# What a row is, then its columns in addition to its id and the time it began.
-COLUMNS: dict[FactKind, tuple[str, tuple[str, ...]]] = {
-    FactKind.CONVERSATIONS: (
-        "Conversation",
-        ("Outcome", "Channel", "Project", "Handled by", "Messages", "Reason"),
-    ),
-    FactKind.THREADS: ("Thread", ("Origin", "Messages")),
-    FactKind.CHATS: ("Session", ("End", "Messages")),
-    FactKind.MIDDLEWARE: ("Conversation", ("Actions", "Failed")),
-    FactKind.TENANTS: ("Conversation", ("Messages",)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +30,13 @@ class RowNames:
 
 def row_of(fact: InsightFact, parts: Parts | None, names: RowNames) -> dict[str, Any]:
     """Return a row: its id and URL ("" if the source no longer exists), when it began, its day, and its cells."""
-    kind = fact.day.kind
+    shown = SHOWN[fact.day.kind]
     return {
-        "id": _IDS[kind](parts) if parts else "",
-        "url": _URLS[kind](parts) if parts else "",
+        "id": shown.id(parts) if parts else "",
+        "url": shown.url(parts) if parts else "",
         "started": clock.parse_instant(fact.data.get("started")),
         "day": _day_label(fact.day.day),
-        "cells": list(zip(COLUMNS[kind][1], map(str, _CELLS[kind](fact.data, names)), strict=True)),
+        "cells": list(zip(shown.columns, map(str, shown.cells(fact.data, names)), strict=True)),
     }
 
 
@@ -55,7 +44,7 @@ def file_row_of(fact: InsightFact, parts: Parts | None, names: RowNames, company
     """Return a row of a file by column; times are ISO 8601 in UTC."""
     row = row_of(fact, parts, names)
     began = clock.to_iso(row["started"], "seconds") if row["started"] else fact.day.day
-    return {COLUMNS[fact.day.kind][0]: row["id"], "Began": began, "Company": company, **dict(row["cells"])}
+    return {SHOWN[fact.day.kind].name: row["id"], "Began": began, "Company": company, **dict(row["cells"])}
 
 
 def _day_label(day: str) -> str:
@@ -124,22 +113,6 @@ def _of_thread(data: Mapping[str, Any], names: RowNames) -> tuple[Any, ...]:
     return data.get("channel", ""), sum(found)
 
 
-_CELLS: dict[FactKind, Callable[[Mapping[str, Any], RowNames], tuple[Any, ...]]] = {
-    FactKind.CONVERSATIONS: _of_conversation,
-    FactKind.THREADS: _of_thread,
-    FactKind.CHATS: lambda data, _: (data.get("how", ""), _messages(data)),
-    FactKind.MIDDLEWARE: lambda data, _: tuple(sum(data.get(name, {}).values()) for name in ("done", "failed")),
-    FactKind.TENANTS: lambda data, _: (_messages(data),),
-}
-_IDS: dict[FactKind, Callable[[Parts], str]] = {
-    FactKind.CONVERSATIONS: lambda parts: short_id(parts[1]),
-    FactKind.THREADS: lambda parts: text_of(parts[-1]),
-    FactKind.CHATS: lambda parts: text_of(parts[-1]),
-    FactKind.MIDDLEWARE: lambda parts: short_id(parts[0]),
-    FactKind.TENANTS: lambda parts: text_of(parts[-1]),
-}
-
-
 def _of_tenant(parts: Parts) -> str:
     if len(parts) == 1:
         return url_of("tenant", *parts)
@@ -148,10 +121,50 @@ def _of_tenant(parts: Parts) -> str:
     return reverse("tenant-conversation", args=[tenant_id, tenant_conversation(*parts)])
 
 
-_URLS: dict[FactKind, Callable[[Parts], str]] = {
-    FactKind.CONVERSATIONS: lambda parts: conversation_url(reference_of(*parts)),
-    FactKind.THREADS: lambda parts: address_of("threads", record_place(*parts)),
-    FactKind.CHATS: lambda parts: address_of("chats", record_place(*parts)),
-    FactKind.MIDDLEWARE: lambda parts: url_by_id(*parts),
-    FactKind.TENANTS: _of_tenant,
+def _last(parts: Parts) -> str:
+    return text_of(parts[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRows:
+    """What the rows of a kind of facts show: what a row is, its columns and cells, and the id and URL of its source."""
+
+    name: str
+    columns: tuple[str, ...]
+    cells: Callable[[Mapping[str, Any], RowNames], tuple[Any, ...]]
+    id: Callable[[Parts], str]
+    url: Callable[[Parts], str]
+
+
+# In addition to its id and the time it began.
+SHOWN = {
+    FactKind.CONVERSATIONS: ShownRows(
+        "Conversation",
+        ("Outcome", "Channel", "Project", "Handled by", "Messages", "Reason"),
+        _of_conversation,
+        lambda parts: short_id(parts[1]),
+        lambda parts: conversation_url(reference_of(*parts)),
+    ),
+    FactKind.THREADS: ShownRows(
+        "Thread",
+        ("Origin", "Messages"),
+        _of_thread,
+        _last,
+        lambda parts: address_of("threads", record_place(*parts)),
+    ),
+    FactKind.CHATS: ShownRows(
+        "Session",
+        ("End", "Messages"),
+        lambda data, _: (data.get("how", ""), _messages(data)),
+        _last,
+        lambda parts: address_of("chats", record_place(*parts)),
+    ),
+    FactKind.MIDDLEWARE: ShownRows(
+        "Conversation",
+        ("Actions", "Failed"),
+        lambda data, _: tuple(sum(data.get(name, {}).values()) for name in ("done", "failed")),
+        lambda parts: short_id(parts[0]),
+        lambda parts: url_by_id(*parts),
+    ),
+    FactKind.TENANTS: ShownRows("Conversation", ("Messages",), lambda data, _: (_messages(data),), _last, _of_tenant),
 }

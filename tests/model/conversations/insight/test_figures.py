@@ -8,14 +8,13 @@ same time, are held up and killed at any call, and begin anew.
 """
 
 import os
-from collections import Counter
 
 import pytest
 
 from console import clock
 from conversations.insight import walking
 from tests.model.conversations.insight.history import figures_of
-from tests.model.conversations.insight.workers import Workers
+from tests.model.conversations.insight.workers import Workers, check
 
 CONVERSATIONS = int(os.environ.get("INSIGHT_CONVERSATIONS", "30"))
 AT_ONCE = min(max(1, CONVERSATIONS // 2), 200)
@@ -23,7 +22,6 @@ AT_ONCE = min(max(1, CONVERSATIONS // 2), 200)
 LIVELY = 1.0 if CONVERSATIONS <= 2_000 else 0.1
 # One world in so many has the console's own actions in it, which cost ten times as much.
 REAL_EVERY = 20
-NONE: Counter = Counter()
 
 
 @pytest.mark.slow
@@ -36,14 +34,4 @@ def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, mon
     while (changed := world.step()) is not None:
         world.work(changed)
     world.settle()
-    check(world)
-
-
-def check(world):
-    found, expected = world.figures(), figures_of(world.all)
-    wrong = {row for row in {*found, *expected} if found.get(row) != expected.get(row)}
-    assert not wrong, "\n".join(
-        f"{row}: too many {dict(found.get(row, NONE) - expected.get(row, NONE))}, "
-        f"too few {dict(expected.get(row, NONE) - found.get(row, NONE))}"
-        for row in sorted(wrong)[:8]
-    )
+    check(world.figures(), figures_of(world.all))

@@ -8,7 +8,6 @@ call, and begin anew.
 """
 
 import os
-from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +17,7 @@ from console import clock
 from conversations.insight import walking
 from conversations.insight.facts import changed_days
 from tests.model.conversations.insight.stores import ChatWorld, StoreWorld, ThreadWorld
+from tests.model.conversations.insight.workers import check
 
 RECORDS = int(os.environ.get("INSIGHT_RECORDS", "60"))
 AT_ONCE = min(RECORDS // 2, 250)
@@ -36,11 +36,6 @@ def test_every_figure_is_what_happened(store, monkeypatch, world_of, seed):
         world.work()
     world.settle()
     assert not changed_days()
-    found, expected = world.figures(), world.expected()
-    wrong = {row for row in {*found, *expected} if found.get(row) != expected.get(row)}
-    assert not wrong, "\n".join(
-        f"{row}: found {dict(found.get(row, Counter()))}, expected {dict(expected.get(row, Counter()))}"
-        for row in sorted(wrong)[:6]
-    )
+    check(world.figures(), world.expected())
     assert world.killed > 0 or AT_ONCE < 100
     assert timedelta(days=10) < world.now - world.begins

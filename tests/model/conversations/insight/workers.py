@@ -194,6 +194,18 @@ class Workers(World):
         return found
 
 
+def check(found: Figures, expected: Figures) -> None:
+    """What is stored is what happened."""
+    none: Counter[Measure] = Counter()
+    wrong = [
+        f"{row}: too many {dict(found.get(row, none) - expected.get(row, none))}, "
+        f"too few {dict(expected.get(row, none) - found.get(row, none))}"
+        for row in sorted({*found, *expected})
+        if found.get(row) != expected.get(row)
+    ]
+    assert not wrong, "\n".join(wrong[:8])
+
+
 def stored_figures(store: Store, kind: FactKind) -> Iterator[tuple[Row, Counter[Measure]]]:
     """Every sum of a kind that is stored and not empty: owner, topic, project, channel and day, and its counts."""
     for item in store.all("INSIGHT"):

@@ -1,7 +1,6 @@
 """Facts of sessions with the chatbot: how they ended, who wrote, and what is kept once their items are gone."""
 
 from datetime import timedelta
-from random import Random
 
 import pytest
 
@@ -9,7 +8,7 @@ from console import clock
 from conversations.insight.facts import FactDay, FactKind
 from conversations.insight.identity import links_of
 from conversations.insight.measures import Topic, bucket_of
-from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
+from tests.support.conversations.insight.kit import list_owners, stored_facts, sums, walk
 from tests.support.conversations.stores.chats.kit import IMAGE, USER, ago, event, session, session_id
 
 KIND = FactKind.CHATS
@@ -103,30 +102,3 @@ def test_a_session_whose_id_tells_no_time_stays_where_it_was_counted_first(store
     walk(KIND)
     assert list(stored_facts(store, KIND)) == places
     assert sums(KIND, Topic.USAGE)[("messages", "user")] == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_are_those_of_the_chats(store, seed):
-    rng = Random(seed)
-    wrote = dict.fromkeys(("user", "assistant", "other"), 0)
-    images = 0
-    for _ in range(10):
-        begun = ago(days=rng.randint(0, 5), minutes=rng.randint(0, 1000))
-        if rng.random() < 0.5:
-            store.put("SESSIONS", session(begun))
-        for at in range(rng.randint(1, 6)):
-            agent = rng.choice(["user", "assistant", "robot"])
-            has_image = rng.random() < 0.3
-            store.put("CHATS", event(begun, begun + at + 1, agent, ImageId=IMAGE if has_image else ""))
-            wrote[agent if agent in wrote else "other"] += 1
-            images += has_image
-        if rng.random() < 0.3:
-            walk(KIND)
-    walk(KIND)
-    found = sums(KIND, Topic.USAGE)
-    assert {role: found[("messages", role)] for role in wrote} == wrote
-    assert found[("images",)] == images
-    assert found[("sessions",)] == len(stored_facts(store, KIND))
-    assert {topic: sums(KIND, topic) for topic in (Topic.OUTCOMES, Topic.USAGE)} == counted(store, KIND)
-    assert walk(KIND)["counted"] == 0

@@ -1,8 +1,6 @@
 """Facts of threads: what is counted, where, and that nothing is counted twice or forgotten."""
 
-from collections import Counter
 from datetime import timedelta
-from random import Random
 
 import pytest
 
@@ -12,7 +10,7 @@ from conversations.insight.facts import FactDay, FactKind, write_fact
 from conversations.insight.identity import links_of, pseudonym_of
 from conversations.insight.measures import Topic
 from conversations.insight.sums import Slice
-from tests.support.conversations.insight.kit import counted, list_owners, stored_facts, sums, walk
+from tests.support.conversations.insight.kit import list_owners, stored_facts, sums, walk
 from tests.support.conversations.stores.threads.kit import BASE, ORG, PK, THREAD, ago, message, thread
 
 KIND = FactKind.THREADS
@@ -222,38 +220,3 @@ def test_who_is_overtaken_reads_anew_and_loses_nothing(store, monkeypatch):
     walk(KIND)
     found = sums(KIND, Topic.FEEDBACK, ORG)
     assert (len(overtaken), found[("feedback", "up")], found[("feedback", "down")]) == (1, 1, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_are_those_of_the_messages_whatever_comes_in_which_order(store, seed):
-    rng = Random(seed)
-    expected: Counter[tuple[str, ...]] = Counter()
-    items = []
-    for number in range(12):
-        base = f"org{rng.randint(1, 3)}#user{rng.randint(1, 2)}"
-        name = f"t{number}"
-        if rng.random() < 0.8:
-            items.append(
-                thread(name, base, at=ago(days=rng.randint(0, 5)), **{"PK": base} if rng.random() < 0.5 else {})
-            )
-        for at in range(rng.randint(1, 5)):
-            kind = rng.choice(["LLM", "MSG"])
-            verso = rng.choice(["up", "down", None])
-            made = message(kind, f"m{at}", at=ago(days=rng.randint(0, 9), minutes=at), PK=f"{base}#{name}", verso=verso)
-            items.append(made)
-            expected[(base.split("#")[0], "answers")] += kind == "LLM"
-            expected[(base.split("#")[0], f"{verso}")] += kind == "LLM" and verso is not None
-    rng.shuffle(items)
-    for part in (items[:10], items[10:]):
-        store.put_all("THREADS", part)
-        walk(KIND)
-    for organisation in ("org1", "org2", "org3"):
-        found = sums(KIND, Topic.FEEDBACK, organisation)
-        told = (found[("answers",)], found[("feedback", "up")], found[("feedback", "down")])
-        assert told == tuple(expected[(organisation, each)] for each in ("answers", "up", "down"))
-    for topic, counts in counted(store, KIND).items():
-        assert sums(KIND, topic) == counts
-    before = stored_facts(store, KIND)
-    assert walk(KIND)["counted"] == 0
-    assert stored_facts(store, KIND) == before

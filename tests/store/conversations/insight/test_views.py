@@ -7,17 +7,14 @@ from datetime import date, timedelta
 from io import StringIO
 
 import pytest
-from django.urls import reverse
 
 from console import clock
 from conversations.converting import hand_off_of
 from conversations.handoff import HandOffAction, intent_for, perform
-from conversations.insight.facts import FactKind
-from conversations.insight.rolling import roll_all
-from conversations.insight.walking import walk_all
 from conversations.models import Conversation
 from tests.items import put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
+from tests.support.conversations.insight.kit import count_all
 
 HREF = re.compile(r'<a href="([^"]*/behind/[^"]*)">([^<]+)</a>')
 
@@ -47,8 +44,7 @@ def fill(store) -> None:
             failure_reason="timeout",
             ai_config={"model": "gpt-4o-mini"},
         )
-    list(walk_all(FactKind.CONVERSATIONS))
-    list(roll_all())
+    count_all()
 
 
 @pytest.fixture
@@ -71,8 +67,7 @@ def links_in(page: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("report", ["overview", "failures"])
 @pytest.mark.parametrize("narrowed", ["", "&project=pi-1", "&channel=sms", "&project=pi-0&channel=whatsapp"])
 def test_what_is_behind_a_number_are_as_many_as_it_says(pages, report, narrowed):
-    address = reverse("insight-report", args=[report])
-    page = get(pages, f"{address}?company={COMPANY}&period=7{narrowed}")
+    page = get(pages, f"/insight/{report}/?company={COMPANY}&period=7{narrowed}")
     links = [(href, text) for href, text in links_in(page) if text.strip().isdigit()]
     assert len(links) > 3
     for href, text in links:
@@ -82,7 +77,7 @@ def test_what_is_behind_a_number_are_as_many_as_it_says(pages, report, narrowed)
 
 @pytest.mark.slow
 def test_of_all_companies_each_says_its_part(pages):
-    page = get(pages, f"{reverse('insight')}?period=7")
+    page = get(pages, "/insight/?period=7")
     (href, text), *_ = links_in(page)
     assert text == "24"
     parts = get(pages, href)
@@ -91,8 +86,7 @@ def test_of_all_companies_each_says_its_part(pages):
 
 @pytest.mark.slow
 def test_a_file_has_the_numbers_of_its_chart(pages):
-    address = reverse("insight-csv", args=["overview", "outcomes"])
-    answer = pages.get(f"{address}?company={COMPANY}&period=7")
+    answer = pages.get(f"/insight/overview/outcomes.csv?company={COMPANY}&period=7")
     rows = list(csv.DictReader(StringIO(answer.content.decode())))
     assert answer["Content-Disposition"].startswith('attachment; filename="insight-outcomes-')
     assert len(rows) == 7
@@ -106,15 +100,13 @@ def test_a_report_is_as_old_as_its_newest_sums(store, pages):
     aged = [each for each in store.all("INSIGHT") if "counts" in each and OTHER_COMPANY in each["pk"]]
     assert aged
     store.put_all("INSIGHT", [each | {"at": an_hour_ago} for each in aged])
-    shown = re.search(r"Updated <time [^>]*>([^<]*)</time> ago", get(pages, f"{reverse('insight')}?period=7"))[1]
+    shown = re.search(r"Updated <time [^>]*>([^<]*)</time> ago", get(pages, "/insight/?period=7"))[1]
     assert shown == "less than a minute"
 
 
 @pytest.mark.slow
 def test_the_period_before_stands_beside(pages):
-    page = get(
-        pages, f"{reverse('insight')}?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03&compare=on"
-    )
+    page = get(pages, f"/insight/?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03&compare=on")
     assert "before: 0" in page
 
 
@@ -124,38 +116,36 @@ def test_the_period_before_stands_beside(pages):
     ["period=junk", "project=pi-none", "channel=fax", "period=days&since=2026-02-30", "period=days&since=1999-01-01"],
 )
 def test_a_filter_that_is_none_is_told_and_ignored(pages, query):
-    assert "This filter was ignored" in get(pages, f"{reverse('insight')}?company={COMPANY}&{query}")
+    assert "This filter was ignored" in get(pages, f"/insight/?company={COMPANY}&{query}")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("route", "args", "query"),
+    "address",
     [
-        ("insight-report", ["none"], ""),
-        ("insight-csv", ["overview", "none"], ""),
-        ("insight-behind", ["overview"], "topic=failures&m=failed&m=*"),
-        ("insight-behind", ["overview"], "topic=outcomes"),
-        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=2026-02-02&to=2026-02-01"),
-        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=junk&to=2026-02-01"),
-        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=2000-01-01&to=2026-02-01"),
+        "none/?",
+        "overview/none.csv?",
+        "overview/behind/?topic=failures&m=failed&m=*",
+        "overview/behind/?topic=outcomes",
+        "overview/behind/?topic=outcomes&m=episodes&from=2026-02-02&to=2026-02-01",
+        "overview/behind/?topic=outcomes&m=episodes&from=junk&to=2026-02-01",
+        "overview/behind/?topic=outcomes&m=episodes&from=2000-01-01&to=2026-02-01",
     ],
 )
-def test_what_is_not_there_is_not_found(pages, route, args, query):
-    assert pages.get(f"{reverse(route, args=args)}?company={COMPANY}&{query}").status_code == 404
+def test_a_report_chart_or_number_that_does_not_exist_is_not_found(pages, address):
+    assert pages.get(f"/insight/{address}&company={COMPANY}").status_code == 404
 
 
 @pytest.mark.slow
 def test_nobody_sees_what_lies_outside_of_their_scope(store):
     fill(store)
     mine = signed_in(auditor("mine", [f"company:{COMPANY}"]))
-    for route, args in (("insight", []), ("insight-behind", ["overview"]), ("insight-csv", ["overview", "outcomes"])):
-        address = f"{reverse(route, args=args)}?company={OTHER_COMPANY}&topic=outcomes&m=episodes"
-        assert mine.get(address).status_code == 404
-    assert mine.get(reverse("insight-report", args=["chats"])).status_code == 404
-    page = get(mine, f"{reverse('insight')}?period=7")
+    for page in ("", "overview/behind/", "overview/outcomes.csv"):
+        assert mine.get(f"/insight/{page}?company={OTHER_COMPANY}&topic=outcomes&m=episodes").status_code == 404
+    assert mine.get("/insight/chats/").status_code == 404
+    page = get(mine, "/insight/?period=7")
     assert links_in(page)[0][1] == "18"
     assert OTHER_COMPANY not in page
-    assert signed_in(member()).get(reverse("insight")).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -171,7 +161,7 @@ def test_nobody_sees_what_lies_outside_of_their_scope(store):
 def test_days_that_cannot_be_shown_are_said(pages, days, told):
     today = clock.now().date()
     asked = "&".join(f"{name}={today + timedelta(days=number)}" for name, number in days.items())
-    page = get(pages, f"{reverse('insight')}?company={COMPANY}&period=days&{asked}")
+    page = get(pages, f"/insight/?company={COMPANY}&period=days&{asked}")
     if told:
         assert told in page
     else:
@@ -181,21 +171,21 @@ def test_days_that_cannot_be_shown_are_said(pages, days, told):
 
 
 def test_who_has_no_tenant_in_scope_is_not_told_of_a_missing_table(pages):
-    page = get(pages, reverse("insight-report", args=["tenants"]))
+    page = get(pages, "/insight/tenants/")
     assert "Nothing in your scope" in page
     assert "manage.py" not in page
 
 
 def test_only_reports_of_what_has_channels_can_be_narrowed_to_one(pages):
-    page = get(pages, f"{reverse('insight')}?company={COMPANY}&period=7&channel=whatsapp")
+    page = get(pages, f"/insight/?company={COMPANY}&period=7&channel=whatsapp")
     tabs = {html.unescape(each) for each in re.findall(r'href="(/insight/[a-z-]*/?\?[^"]*)"', page)}
     of = {each.split("/")[2].partition("?")[0]: each for each in tabs if "behind" not in each and ".csv" not in each}
     assert "channel=whatsapp" in of["waits"]
     assert "channel" not in of["middleware"]
     assert 'name="channel"' not in get(pages, of["middleware"])
-    feedback = get(pages, reverse("insight-report", args=["feedback"]))
+    feedback = get(pages, "/insight/feedback/")
     assert '<option value="web">' in feedback
-    assert "This filter was ignored" not in get(pages, f"{reverse('insight-report', args=['feedback'])}?channel=web")
+    assert "This filter was ignored" not in get(pages, "/insight/feedback/?channel=web")
 
 
 def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
@@ -203,38 +193,34 @@ def test_what_a_number_is_of_is_said_in_words_and_by_name(store):
     colleague = member("amira.haddad", scope=[COMPANY])
     stored = Conversation.get(item["primary_channel"], item["conversation_id"])
     perform(intent_for(HandOffAction.TAKE_OVER, stored, hand_off_of(stored)), as_staff(colleague))
-    list(walk_all(FactKind.CONVERSATIONS))
-    list(roll_all())
+    count_all()
     lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
-    page = get(lead, f"{reverse('insight-report', args=['people'])}?company={COMPANY}&period=7")
+    page = get(lead, f"/insight/people/?company={COMPANY}&period=7")
     addresses = [each for each, _ in links_in(page) if "m=taken" in each]
     headings = [re.search(r"<h1>Behind the number</h1><p><bdi>(.*?)</bdi>", get(lead, each))[1] for each in addresses]
     assert headings == ["Taken", "Taken · Amira Haddad"]
-    unanswered = (
-        f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&topic=outcomes&m=outcome&m=unanswered"
-    )
+    unanswered = f"/insight/overview/behind/?company={COMPANY}&topic=outcomes&m=outcome&m=unanswered"
     assert "<bdi>Unanswered</bdi>" in get(lead, unanswered)
 
 
 def test_an_unknown_cost_is_no_zero(store):
     put_conversation(store, company_id=COMPANY, messages=[message("assistant", clock.now(), total_tokens=500)])
-    list(walk_all(FactKind.CONVERSATIONS))
-    list(roll_all())
+    count_all()
     client = signed_in(auditor(scope=[f"company:{COMPANY}"]))
-    rows = list(csv.reader(StringIO(get(client, f"{reverse('insight-csv', args=['cost', 'models'])}?period=7"))))
+    rows = list(csv.reader(StringIO(get(client, "/insight/cost/models.csv?period=7"))))
     assert [row for row in rows if row[0] == "unknown"] == [["unknown", ""]]
 
 
 def test_without_its_table_it_says_what_is_missing(bare_store):
     bare_store.create_tables(*(each for each in ("STAFF", "STAFF_SESSIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE")))
-    page = signed_in(admin()).get(reverse("insight"))
+    page = signed_in(admin()).get("/insight/")
     assert "manage.py insight --rebuild" in page.content.decode()
 
 
 @pytest.mark.slow
 def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
     monkeypatch.setattr("conversations.insight.views.behind.ROWS", 5)
-    address = f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&period=7&topic=outcomes&m=episodes"
+    address = f"/insight/overview/behind/?company={COMPANY}&period=7&topic=outcomes&m=episodes"
     seen: list[str] = []
     while address:
         page = get(pages, address)
@@ -247,8 +233,8 @@ def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
 
 
 def test_failed_is_one_share_in_every_report(pages):
-    put_after_fill = get(pages, f"{reverse('insight')}?company={COMPANY}&period=7")
-    failures = get(pages, f"{reverse('insight-report', args=['failures'])}?company={COMPANY}&period=7")
+    put_after_fill = get(pages, f"/insight/?company={COMPANY}&period=7")
+    failures = get(pages, f"/insight/failures/?company={COMPANY}&period=7")
     share = re.compile(r"<dt>Failed</dt><dd><a href=\"[^\"]*\">([^<]*)</a>.*?<p>(.*?)</p>", re.DOTALL)
     assert share.search(put_after_fill).groups() == share.search(failures).groups()
     assert "Failure rate" not in failures
@@ -277,16 +263,15 @@ def test_rows_behind_a_number_show_ids_and_names_newest_first(store):
     taken = Conversation.get("+447700900005", f"{COMPANY}#pi-aaa-001#req-5#+447700900005")
     colleague = member("amira.haddad", scope=[COMPANY])
     perform(intent_for(HandOffAction.TAKE_OVER, taken, hand_off_of(taken)), as_staff(colleague))
-    list(walk_all(FactKind.CONVERSATIONS))
-    list(roll_all())
+    count_all()
     lead = signed_in(auditor(scope=[f"company:{COMPANY}"]))
     query = f"company={COMPANY}&period=7&topic=outcomes&m=episodes"
-    page = get(lead, f"{reverse('insight-behind', args=['overview'])}?{query}")
+    page = get(lead, f"/insight/overview/behind/?{query}")
     assert "Newest first." in page
     assert [row[0] for row in rows_behind(page)] == ["req-1", "req-2", "req-3", "req-5"]
     assert {row[4] for row in rows_behind(page)} == {"Deliveries"}
     assert [row[5] for row in rows_behind(page)] == ["", "", "", "Amira Haddad"]
-    project = f"{reverse('insight-behind', args=['cost'])}?company={COMPANY}&topic=usage&m=of+project&m=pi-aaa-001"
+    project = f"/insight/cost/behind/?company={COMPANY}&topic=usage&m=of+project&m=pi-aaa-001"
     assert "<bdi>Project · Deliveries</bdi>" in get(lead, project)
 
     address = html.unescape(re.search(r'href="([^"]*/behind/rows\.csv[^"]*)"', page)[1])
@@ -304,8 +289,7 @@ def test_rows_behind_a_number_show_ids_and_names_newest_first(store):
 
 def test_a_file_of_many_rows_has_each_of_them_once(pages, monkeypatch):
     monkeypatch.setattr("conversations.insight.views.behind.FILE_ROWS", 5)
-    address = reverse("insight-behind-csv", args=["overview"])
-    answer = pages.get(f"{address}?company={COMPANY}&period=7&topic=outcomes&m=episodes")
+    answer = pages.get(f"/insight/overview/behind/rows.csv?company={COMPANY}&period=7&topic=outcomes&m=episodes")
     rows = list(csv.DictReader(StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
     assert len(rows) == len({row["Conversation"] for row in rows}) == 18
 
@@ -313,16 +297,15 @@ def test_a_file_of_many_rows_has_each_of_them_once(pages, monkeypatch):
 def test_an_empty_chart_says_so_in_words(pages):
     page = get(
         pages,
-        f"{reverse('insight-report', args=['cost'])}?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03",
+        f"/insight/cost/?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03",
     )
     assert page.count("<p>No cost is known for this period.</p>") == 3
-    waits = get(pages, f"{reverse('insight-report', args=['waits'])}?company={COMPANY}&period=7")
+    waits = get(pages, f"/insight/waits/?company={COMPANY}&period=7")
     assert waits.count("<p>There is nothing to show for this period.</p>") == 2
 
 
 def test_costs_have_one_precision_and_a_total(pages):
-    report = reverse("insight-report", args=["cost"])
-    page = get(pages, f"{report}?company={COMPANY}&period=7")
+    page = get(pages, f"/insight/cost/?company={COMPANY}&period=7")
     shown = re.findall(r"\$[\d.,]+", page.partition('class="figures"')[2])
     assert len(shown) > 8
     assert {len(each.partition(".")[2]) for each in shown} == {4}

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from conversations.insight import facts
-from conversations.insight.facts import FactDay, FactKind, InsightItem, changed_days
+from conversations.insight.facts import FactDay, FactKind, InsightItem
 from conversations.insight.measures import TOPICS, Counts, Topic, counts_of
-from conversations.insight.rolling import roll
+from conversations.insight.rolling import roll_all
 from conversations.insight.sources import write_facts
 from conversations.insight.sums import DaySums, Slice, sum_packed
 from conversations.insight.walking import walk_all
@@ -20,6 +20,12 @@ def walk(kind: FactKind) -> Counter[str]:
     """Keep the facts of all that is there."""
     facts.forget_marks()
     return sum(walk_all(kind), Counter())
+
+
+def count_all() -> None:
+    """Write the facts of all conversations, and sum them up."""
+    walk(FactKind.CONVERSATIONS)
+    list(roll_all())
 
 
 def stored_facts(store: Store, kind: FactKind) -> dict[tuple[FactDay, str], dict[str, Any]]:
@@ -48,8 +54,7 @@ def list_owners(kind: FactKind) -> list[str]:
 def sums(kind: FactKind, topic: Topic, owner: str | None = None, where: Slice = Slice()) -> Counts:  # noqa: B008
     """What is summed up of all days, those without a time too: of an owner, or of all of them."""
     facts.forget_marks()
-    for changed in changed_days():
-        roll(changed.day)
+    list(roll_all())
     total: Counts = Counter()
     for each in list_owners(kind) if owner is None else [owner]:
         for items in DaySums.read_pages(f"SUMS#{kind}#{facts.escaped(each)}#{topic}#{where.key}"):

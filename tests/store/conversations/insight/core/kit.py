@@ -1,6 +1,7 @@
 """A conversation as the platform has it, and what Insight has of it."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -78,6 +79,14 @@ def killed(when: Any, nth: int, work: Any) -> bool:
         begin_anew()
         return True
     return False
+
+
+def interrupted(when: Any, nth: int, work: Callable[[], object], other: Callable[[], object]) -> None:
+    """Do some work, and something else before or after one of its calls, or when it is done."""
+    with when("", other, nth=nth) as fault:
+        work()
+    if not fault.struck:
+        other()
 
 
 WHEN = (faults.before, faults.after)

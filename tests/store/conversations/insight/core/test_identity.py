@@ -10,7 +10,7 @@ from console.refs import seal_data
 from conversations.insight import identity, writing
 from conversations.insight.identity import InsightKey, links_of, pseudonym_of, save_link
 from tests import faults
-from tests.store.conversations.insight.core.kit import KEY, facts, links, put
+from tests.store.conversations.insight.core.kit import KEY, facts, interrupted, links, put
 from tests.support.conversations.insight.kit import rebuild
 from tests.unit.conversations.insight.kit import MINUTE, said
 
@@ -63,10 +63,7 @@ def test_no_link_is_left_of_what_was_removed_meanwhile(store, write, nth):
         store.delete("CONVERSATIONS", **KEY)
         writing.remove(stored)
 
-    with faults.before("", meanwhile, nth=nth) as fault:
-        write(stored)
-    if not fault.struck:
-        meanwhile()
+    interrupted(faults.before, nth, lambda: write(stored), meanwhile)
     assert links(store) == []
 
 

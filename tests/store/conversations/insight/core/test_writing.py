@@ -20,6 +20,7 @@ from tests.store.conversations.insight.core.kit import (
     WHEN,
     begin_anew,
     facts,
+    interrupted,
     killed,
     links,
     put,
@@ -83,10 +84,7 @@ def test_whoever_read_the_item_later_has_the_last_word(store, when, nth):
     def meanwhile() -> None:
         writing.note_change(put(store, ASKED, ANSWERED, said("ana", HOUR)), new)
 
-    with when("", meanwhile, nth=nth) as fault:
-        writing.note_change(new, old)
-    if not fault.struck:
-        meanwhile()
+    interrupted(when, nth, lambda: writing.note_change(new, old), meanwhile)
     assert facts(store)[FIRST]["human"] == 1
 
 
@@ -104,10 +102,7 @@ def test_who_was_held_up_does_not_bring_back_what_was_for_a_moment(store, when, 
         writing.note_change(failed, old)
         writing.note_change(now, failed)
 
-    with when("", meanwhile, nth=nth) as fault:
-        rebuild(failed)
-    if not fault.struck:
-        meanwhile()
+    interrupted(when, nth, lambda: rebuild(failed), meanwhile)
     assert "failed" not in facts(store)[FIRST]
 
 
@@ -121,10 +116,7 @@ def test_episodes_that_a_late_message_merged_stay_merged(store, when, nth):
     def meanwhile() -> None:
         writing.note_change(put(store, ASKED, BETWEEN, CAME_BACK), apart)
 
-    with when("", meanwhile, nth=nth) as fault:
-        writing.note_change(apart, old)
-    if not fault.struck:
-        meanwhile()
+    interrupted(when, nth, lambda: writing.note_change(apart, old), meanwhile)
     assert set(facts(store)) == {FIRST}
     assert facts(store)[FIRST]["customer"] == 3
     assert "later" not in facts(store)[FIRST]
@@ -147,10 +139,8 @@ def test_who_died_while_episodes_merged_left_nothing_behind(store, when, nth):
 def test_facts_move_with_what_they_are_named_for(store, change, nth):
     old = put(store, ASKED, CAME_BACK)
     writing.note_change(old, None)
-    with faults.before("", lambda: writing.note_change(put(store, ASKED, CAME_BACK, **change), old), nth=nth) as fault:
-        rebuild(old)
-    if not fault.struck:
-        writing.note_change(put(store, ASKED, CAME_BACK, **change), old)
+    move = lambda: writing.note_change(put(store, ASKED, CAME_BACK, **change), old)  # noqa: E731
+    interrupted(faults.before, nth, lambda: rebuild(old), move)
     company, day = change.get("company_id", "ci-aaa-001"), "2026-03-01" if "created_at" in change else "2026-03-02"
     # A day more of silence makes another episode of none.
     assert {where for where, _ in facts(store)} == {f"{company}#{day}", f"{company}#2026-03-12"}
@@ -168,10 +158,7 @@ def test_an_item_that_goes_and_comes_between_companies_is_counted_where_it_is(st
         writing.note_change(here, there)
 
     put(store, ASKED, company_id="ci-bbb-002")
-    with faults.before("", meanwhile, nth=nth) as fault:
-        writing.note_change(there, here)
-    if not fault.struck:
-        meanwhile()
+    interrupted(faults.before, nth, lambda: writing.note_change(there, here), meanwhile)
     assert set(facts(store)) == {FIRST}
 
 

@@ -13,7 +13,7 @@ from the previous fact. Sessions belong to no company. Schema chatbot-sessions.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -23,11 +23,10 @@ from console import clock
 from console.errors import TableMissing
 from conversations.converting import model_in
 from conversations.handoff.stored import Raw
-from conversations.insight.facts import FactDay, FactKey, FactKind, InsightFact, fact_data, get_or_create_day
+from conversations.insight.facts import FactDay, FactKey, FactKind, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.sources import (
-    FactSource,
-    KnownFacts,
+    OneFactSource,
     SourceReference,
     counted_day,
     hash_content,
@@ -52,8 +51,10 @@ _AGENTS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
 
 
 @dataclass
-class SessionSource(FactSource):
+class SessionSource(OneFactSource):
     """A session. `item` is its item in Sessions and `events` its chats in Chats, once read."""
+
+    kind = FactKind.CHATS
 
     user_id: str
     session_id: str
@@ -61,17 +62,14 @@ class SessionSource(FactSource):
     events: tuple[ChatEvent, ...] = ()
 
     def keys(self) -> list[FactKey]:
-        """Return its one key, which never changes: from the time in its id, or where it was first counted."""
+        """Return its one key: from the time in its id, or where it was first counted."""
         begun = begun_at(self.session_id)
-        if begun is not None:
-            day: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
-        else:
-            day = get_or_create_day(FactKind.CHATS, self._pseudonym, self._first_day)
-        return [] if day is None else [(day, self._pseudonym)]
+        return super().keys() if begun is None else [(FactDay(self.kind, "", counted_day(begun)), self.pseudonym)]
 
-    def _first_day(self) -> FactDay | None:
+    def first_day(self) -> FactDay | None:
+        """Return the day on which it began."""
         read = self.read()
-        return None if read is None else FactDay(FactKind.CHATS, "", counted_day(read.begun))
+        return None if read is None else FactDay(self.kind, "", counted_day(read.begun))
 
     def read(self) -> Self | None:
         """Read the item and its chats; None if there are neither. A missing table counts as empty.
@@ -94,15 +92,13 @@ class SessionSource(FactSource):
         named = begun_at(self.session_id) or (created_at(self.item) if self.item is not None else None)
         return named or min(self._times, default=None)
 
-    def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """Return the session's one fact."""
-        ((day, fact_id), stored), *_ = known.items()
-        before = stored or {}
+    def data(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Count what its messages and its item say; keep what an item said that is gone."""
         quota = None if self.item is None else whole_number(self.item.plain("MessagesQuota"))
         quota = before.get("quota", 0) if quota is None else max(quota + 1, before.get("quota", 0))
         begun, last = self.begun, max(self._times, default=None)
         model = code_of(model_in(config_of(self.item)[0])) if self.item is not None else UNKNOWN
-        data = fact_data(
+        return fact_data(
             how=self._how(before),
             **Counter(_AGENTS.get(speaker_of(each.plain("ChatAgent"), "ChatAgent")[0], OTHER) for each in self.events),
             images=sum(bool(image_id_of(each)) for each in self.events),
@@ -110,9 +106,8 @@ class SessionSource(FactSource):
             model=before.get("model") if model == UNKNOWN else model,
             seconds=int((last - begun).total_seconds()) + 1 if begun and last and last >= begun else None,
         )
-        return [InsightFact(day, fact_id, data)]
 
-    def _how(self, before: Any) -> str:
+    def _how(self, before: Mapping[str, Any]) -> str:
         """Return how it ended, if any source has shown it."""
         was = before.get("how")
         if self.item is not None and is_finished(self.item):
@@ -125,7 +120,7 @@ class SessionSource(FactSource):
 
     def reference(self) -> SourceReference:
         """Return the parts that name its page. The link never expires, as chats are stored permanently."""
-        return SourceReference(self._pseudonym, ("session", self.user_id, self.session_id))
+        return SourceReference(self.pseudonym, ("session", self.user_id, self.session_id))
 
     @property
     def _times(self) -> list[datetime]:
@@ -133,7 +128,8 @@ class SessionSource(FactSource):
         return [each for each in times if each is not None]
 
     @property
-    def _pseudonym(self) -> str:
+    def pseudonym(self) -> str:
+        """The pseudonym of its id."""
         return pseudonym_of(SESSION, self.session_id)
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pynamodb.expressions.condition import Condition
 
@@ -20,11 +20,14 @@ from console.store.models import ForeignModel, query
 from conversations.handoff.stored import Raw
 from conversations.insight.facts import (
     UNDATED,
+    FactDay,
     FactKey,
+    FactKind,
     InsightFact,
     StoredFact,
     day_of,
     expiry,
+    get_or_create_day,
     mark_changed,
     note_owner,
     read_fact,
@@ -121,6 +124,35 @@ class FactSource(ABC):
     def forget(self) -> None:
         """Undo what was stored before it proved to be gone."""
         return
+
+
+@dataclass
+class OneFactSource(FactSource):
+    """A source with one fact, on the day on which it was first counted."""
+
+    kind: ClassVar[FactKind]
+
+    @property
+    @abstractmethod
+    def pseudonym(self) -> str:
+        """Its pseudonym."""
+
+    @abstractmethod
+    def first_day(self) -> FactDay | None:
+        """Return the day that it belongs to now; None if it is gone."""
+
+    def keys(self) -> list[FactKey]:
+        """Return its one key, which never changes."""
+        day = get_or_create_day(self.kind, self.pseudonym, self.first_day)
+        return [] if day is None else [(day, self.pseudonym)]
+
+    def facts(self, known: KnownFacts) -> list[InsightFact]:
+        """Return its one fact."""
+        return [InsightFact(*key, self.data(before or {})) for key, before in known.items()]
+
+    @abstractmethod
+    def data(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of its fact, given the previous ones."""
 
 
 def write_facts(source: FactSource, *, again: bool = False) -> bool:

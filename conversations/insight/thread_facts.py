@@ -20,11 +20,10 @@ from console.store.connection import batch_get
 from console.store.models import ForeignModel
 from conversations.converting import model_in
 from conversations.handoff.stored import Raw
-from conversations.insight.facts import FactDay, FactKey, FactKind, InsightFact, fact_data, get_or_create_day
+from conversations.insight.facts import FactDay, FactKind, fact_data
 from conversations.insight.identity import pseudonym_of
 from conversations.insight.sources import (
-    FactSource,
-    KnownFacts,
+    OneFactSource,
     SourceReference,
     counted_day,
     hash_content,
@@ -71,23 +70,20 @@ Counted = dict[str, int]
 
 
 @dataclass
-class ThreadSource(FactSource):
+class ThreadSource(OneFactSource):
     """A thread. `metadata` and `messages`, latest first, are its unexpired items, once read."""
+
+    kind = FactKind.THREADS
 
     key: ThreadKey
     metadata: tuple[Thread, ...] = ()
     messages: tuple[ThreadMessage, ...] = ()
     is_read: bool = field(default=False, compare=False)
 
-    def keys(self) -> list[FactKey]:
-        """Return its one key, which never changes: where it was first counted."""
-        pseudonym = self._pseudonym
-        day = get_or_create_day(FactKind.THREADS, pseudonym, self._first_day)
-        return [] if day is None else [(day, pseudonym)]
-
-    def _first_day(self) -> FactDay | None:
+    def first_day(self) -> FactDay | None:
+        """Return the day on which it began, and its owner."""
         read = self if self.is_read else self.read()
-        return None if read is None else FactDay(FactKind.THREADS, read.owner, counted_day(read.begun))
+        return None if read is None else FactDay(self.kind, read.owner, counted_day(read.begun))
 
     def read(self) -> Self | None:
         """Read the unexpired items; None if there are none. One BatchGetItem, and a Query for each MB."""
@@ -114,30 +110,30 @@ class ThreadSource(FactSource):
         times = [started(each) for each in self.metadata] or [_at(each) for each in self.messages]
         return min((each for each in times if each is not None), default=None)
 
-    def facts(self, known: KnownFacts) -> list[InsightFact]:
-        """Return the thread's one fact."""
+    def data(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Count the messages by day; a day that has lost some keeps its previous counts."""
         days: dict[str, Counted] = {}
         for message in reversed(self.messages):
             _add(days.setdefault(counted_day(_at(message)), {}), _count_message(message))
-        # A thread has only one fact.
-        ((day, fact_id), before), *_ = known.items()
         origins = [each.plain("origin") for each in self.metadata]
-        channel = next((code_of(each).lower() for each in origins if each), "") or (before or {}).get("channel", "")
-        expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
-        days = kept_days(days, (before or {}).get("days"))
-        return [InsightFact(day, fact_id, fact_data(channel=channel, days=days, expires=expires))]
+        channel = next((code_of(each).lower() for each in origins if each), "") or before.get("channel", "")
+        return fact_data(channel=channel, days=kept_days(days, before.get("days")), expires=self._expires)
 
     def reference(self) -> SourceReference:
         """Return the parts that name its page."""
-        expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
-        return SourceReference(self._pseudonym, (self.key.base, self.key.thread_id), expires)
+        return SourceReference(self.pseudonym, (self.key.base, self.key.thread_id), self._expires)
+
+    @property
+    def _expires(self) -> int | None:
+        return latest_expiry([each.plain("ExpiryTime") for each in self._items])
 
     @property
     def _items(self) -> tuple[ForeignModel, ...]:
         return (*self.metadata, *self.messages)
 
     @property
-    def _pseudonym(self) -> str:
+    def pseudonym(self) -> str:
+        """The pseudonym of its organisation, user and id."""
         return pseudonym_of(THREAD_WORD, self.key.base, self.key.thread_id)
 
 

@@ -27,7 +27,7 @@ from conversations.insight.measures import Topic
 from conversations.insight.reports.conversations import names_by_pseudonym
 from conversations.insight.reports.parts import NumberLink, ReportPage
 from conversations.insight.sums import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_sums
-from conversations.insight.views.frame import (
+from conversations.insight.views.reports import (
     NumberUrls,
     filtered_url,
     form_and_query,

@@ -94,7 +94,7 @@ def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffP
 def _events(entries: Sequence[AuditEntry], last_action: str) -> list[_Event]:
     """Return the events that took effect, in that order."""
     done = applied(last_action, {link.action_id: link for link in links_of(entries)})
-    places = _places_of([entry for entry in entries if entry.action_id in done])
+    positions = _positions_of([entry for entry in entries if entry.action_id in done])
     found: list[tuple[datetime, int, _Event]] = []
     for entry in entries:
         at = _time_of(entry)
@@ -103,26 +103,26 @@ def _events(entries: Sequence[AuditEntry], last_action: str) -> list[_Event]:
             continue
         event = _Event(at, entry.action_type or "", entry.actor or "", _reason_in(entry))
         # The platform's request comes after the action it followed, even if its timestamp only has seconds.
-        since, place = places.get(entry.action_id or "") or places.get(entry.previous_action_id or "", (at, 0))
-        found.append((max(at, since), place + (not entry.action_id), event))
+        since, position = positions.get(entry.action_id or "") or positions.get(entry.previous_action_id or "", (at, 0))
+        found.append((max(at, since), position + (not entry.action_id), event))
     return [event for *_, event in sorted(found, key=lambda each: each[:2])]
 
 
-def _places_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]:
+def _positions_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]:
     """Return when each action took effect and its position in the chain; servers' clocks differ."""
     by_id = {entry.action_id or "": entry for entry in chained}
-    places: dict[str, tuple[datetime, int]] = {}
+    positions: dict[str, tuple[datetime, int]] = {}
     for start in by_id:
         chain: dict[str, AuditEntry] = {}
         current = start
-        while current in by_id and current not in places and current not in chain:
+        while current in by_id and current not in positions and current not in chain:
             chain[current] = by_id[current]
             current = by_id[current].previous_action_id or ""
         for action_id, entry in reversed(chain.items()):
             at = _time_of(entry) or _LONG_AGO
-            since, place = places.get(entry.previous_action_id or "", (at, 0))
-            places[action_id] = (max(at, since), place + 2)
-    return places
+            since, position = positions.get(entry.previous_action_id or "", (at, 0))
+            positions[action_id] = (max(at, since), position + 2)
+    return positions
 
 
 def _time_of(entry: AuditEntry) -> datetime | None:

@@ -19,7 +19,7 @@ from console.permissions import Permission
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel, run_alongside
 from console.store.presence import table_ready
-from conversations.insight.behind import ROWS, NumberSource, Position, read_drill_down
+from conversations.insight.drill_down import ROWS, CountedNumber, Position, read_drill_down
 from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.form import InsightForm
 from conversations.insight.identity import links_of
@@ -111,10 +111,10 @@ def behind_csv(request: StaffRequest, slug: str) -> HttpResponseBase:
     return Export(send(made, pieces(), bounds), made.media_type, name).response()
 
 
-def _sources(page: ReportPage, query: InsightQuery, link: NumberLink) -> list[NumberSource]:
+def _sources(page: ReportPage, query: InsightQuery, link: NumberLink) -> list[CountedNumber]:
     period = link.period or query.period
     return [
-        NumberSource(page.kind, owner, link.topic, query.where, link.pattern, period.first, period.last)
+        CountedNumber(page.kind, owner, link.topic, query.where, link.pattern, period.first, period.last)
         for owner in query.owners
     ]
 
@@ -154,7 +154,7 @@ def _link_in(request: StaffRequest, page: ReportPage) -> NumberLink:
 
 
 def _by_company(
-    sources: list[NumberSource], form: InsightForm, page: ReportPage, link: NumberLink
+    sources: list[CountedNumber], form: InsightForm, page: ReportPage, link: NumberLink
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the name, amount and URL of each company that contributes to a number."""
     base = NumberUrls(page, form).of(link)
@@ -165,7 +165,7 @@ def _by_company(
             yield form.owners.get(source.owner) or "No company is known", amount, _of_owner(base, form, source)
 
 
-def _of_owner(base: str, form: InsightForm, source: NumberSource) -> str:
+def _of_owner(base: str, form: InsightForm, source: CountedNumber) -> str:
     """Return the URL of what is behind one owner's share of a number; "" for the owner without an id."""
     return f"{base}&{urlencode({str(form.owned_by): source.owner})}" if source.owner else ""
 

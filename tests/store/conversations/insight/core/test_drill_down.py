@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conversations.insight import behind
-from conversations.insight.behind import NumberSource, read_drill_down
+from conversations.insight import drill_down
+from conversations.insight.drill_down import CountedNumber, read_drill_down
 from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFact, facts_of, write_fact
 from conversations.insight.measures import ANY, TOPICS, Topic, counts_of
 from conversations.insight.rolling import roll
@@ -50,7 +50,7 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
     store, monkeypatch, stored, topic, where, data, rows, reads
 ):
     store.empty()
-    monkeypatch.setattr(behind, "READS", reads)
+    monkeypatch.setattr(drill_down, "READS", reads)
     facts = [InsightFact(FactDay(KIND, OWNER, day), f"c{n:02}#000", each) for n, (day, each) in enumerate(stored)]
     for fact in facts:
         assert write_fact(fact, StoredFact())
@@ -72,7 +72,7 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
         and where.channel in (None, fact.data["channel"])
     }
     expected = sorted(place for place, amount in amounts.items() if amount)
-    source = NumberSource(KIND, OWNER, topic, where, pattern, date.fromisoformat(first), date.fromisoformat(last))
+    source = CountedNumber(KIND, OWNER, topic, where, pattern, date.fromisoformat(first), date.fromisoformat(last))
     shown, after = Counter(), None
     order: list[tuple[str, str, str]] = []
     in_parts = False
@@ -91,12 +91,12 @@ def test_facts_behind_a_number_are_those_that_brute_force_finds(
 
 
 def test_a_page_ends_after_so_many_reads_and_says_where(store, monkeypatch):
-    monkeypatch.setattr(behind, "READS", 2)
+    monkeypatch.setattr(drill_down, "READS", 2)
     for number in range(5):
         day = FactDay(KIND, OWNER, (FIRST + timedelta(days=number)).isoformat())
         assert write_fact(InsightFact(day, "c#000", {"customer": 1}), StoredFact())
         roll(day)
-    source = NumberSource(KIND, OWNER, Topic.OUTCOMES, Slice(), ("episodes",), FIRST, FIRST + timedelta(days=9))
+    source = CountedNumber(KIND, OWNER, Topic.OUTCOMES, Slice(), ("episodes",), FIRST, FIRST + timedelta(days=9))
     with store.calls() as calls:
         page = read_drill_down(source)
     assert (len(page.facts), page.amount, page.reached) == (2, 5, FIRST + timedelta(days=3))
@@ -110,8 +110,8 @@ def test_a_day_of_many_facts_is_read_in_parts(store, monkeypatch):
         assert write_fact(InsightFact(day, f"c{number}#000", {"customer": number % 2, "padding": text}), StoredFact())
     assert len(list(facts_of(day))) > 1
     roll(day)
-    source = NumberSource(KIND, OWNER, Topic.OUTCOMES, Slice(), ("wrote",), FIRST, FIRST)
-    monkeypatch.setattr(behind, "READS", 1)
+    source = CountedNumber(KIND, OWNER, Topic.OUTCOMES, Slice(), ("wrote",), FIRST, FIRST)
+    monkeypatch.setattr(drill_down, "READS", 1)
     found, after = [], None
     while True:
         page = read_drill_down(source, after, 50)
@@ -128,7 +128,7 @@ def test_facts_of_a_day_are_listed_newest_first_over_pages(store):
         began = f"2026-03-01T{hour:02}:00:00+00:00"
         assert write_fact(InsightFact(day, f"c{number}#000", {"customer": 1, "started": began}), StoredFact())
     roll(day)
-    source = NumberSource(KIND, OWNER, Topic.OUTCOMES, Slice(), ("wrote",), FIRST, FIRST)
+    source = CountedNumber(KIND, OWNER, Topic.OUTCOMES, Slice(), ("wrote",), FIRST, FIRST)
     first = read_drill_down(source, None, 2)
     second = read_drill_down(source, first.next, 2)
     third = read_drill_down(source, second.next, 2)

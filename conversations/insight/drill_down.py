@@ -18,7 +18,7 @@ END = "~"
 
 
 @dataclass(frozen=True, slots=True)
-class NumberSource:
+class CountedNumber:
     """What a number counts: an owner's facts of one kind in a period (both days included), limited to a slice.
 
     `pattern` is a measure in which `ANY` matches any value.
@@ -60,7 +60,7 @@ class FactPage:
     in_parts: bool = False
 
 
-def read_drill_down(source: NumberSource, after: Position | None = None, rows: int = ROWS) -> FactPage:
+def read_drill_down(source: CountedNumber, after: Position | None = None, rows: int = ROWS) -> FactPage:
     """Read a page of the facts behind a number, newest first, starting after a position.
 
     One Query for the sums, and less than twice `READS` for facts: a day is read whole, or in parts of `READS`, because

@@ -27,7 +27,7 @@ from console import clock
 from console.caching import cached_for
 from console.errors import NotFound
 from console.store.calls import ConditionFailed, table_name
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ForeignModel, TableMeta
 
 # The day of facts without a readable time. No period includes it.
 UNDATED = "undated"
@@ -124,8 +124,8 @@ def fact_data(**values: Any) -> dict[str, Any]:
     return {"v": VERSION} | {name: value for name, value in values.items() if value not in (None, "", 0, [], {}, False)}
 
 
-class InsightItem(StoreModel):
-    """An item of INSIGHT. `expires_at` is in epoch seconds."""
+class InsightItem(ForeignModel):
+    """An item of INSIGHT. `expires_at` is in epoch seconds. A drifted item never fails the read of others."""
 
     class Meta(TableMeta):
         table_key = "INSIGHT"

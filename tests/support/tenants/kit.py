@@ -64,7 +64,13 @@ class Killed(BaseException):
     """The process died here: nothing of the console catches it."""
 
 
-def kill_at_each_call(store, set_up: Callable[[], None], act: Callable[[], object], check: Callable[[bool], None]):
+def kill_at_each_call(
+    store,
+    set_up: Callable[[], None],
+    act: Callable[[], object],
+    check: Callable[[bool], None],
+    most: int = MOST_CALLS,
+) -> int:
     """Die before and after each call of an action, each time from a fresh store; `check` is told whether it finished.
 
     Returns how many calls the action makes.
@@ -74,7 +80,7 @@ def kill_at_each_call(store, set_up: Callable[[], None], act: Callable[[], objec
         raise Killed
 
     for when in (faults.before, faults.after):
-        for nth in range(1, MOST_CALLS):
+        for nth in range(1, most):
             store.empty()
             set_up()
             client()

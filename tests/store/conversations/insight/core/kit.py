@@ -5,13 +5,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from console.store.connection import client
 from conversations.insight import writing
 from conversations.insight.facts import FactDay, FactKind, forget_marks
 from conversations.insight.rolling import roll_changed
 from tests import faults
 from tests.dynamodb import Store, from_dynamodb
-from tests.support.tenants.kit import Killed
 from tests.unit.conversations.insight.kit import item
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
@@ -59,26 +57,10 @@ class Clock:
         self.now = NOW
 
 
-def die() -> None:
-    raise Killed
-
-
 def begin_anew() -> None:
     """Another process, which knows nothing."""
     forget_marks()
     writing.forget_seen()
-
-
-def killed(when: Any, nth: int, work: Any) -> bool:
-    """Die at one call; whether it came to that. What is left begins anew."""
-    client()
-    try:
-        with when("", die, nth=nth):
-            work()
-    except Killed:
-        begin_anew()
-        return True
-    return False
 
 
 def interrupted(when: Any, nth: int, work: Callable[[], object], other: Callable[[], object]) -> None:

@@ -14,8 +14,8 @@ from conversations.insight.rolling import roll, roll_changed
 from conversations.insight.sums import Slice, read_sums, write_sums
 from conversations.work.parts import insight_worker
 from tests import faults
-from tests.store.conversations.insight.core.kit import DAY, NOW, WHEN, begin_anew, killed, roll_until_quiet, sums
-from tests.support.tenants.kit import MOST_CALLS
+from tests.store.conversations.insight.core.kit import DAY, NOW, WHEN, begin_anew, roll_until_quiet, sums
+from tests.support.tenants.kit import MOST_CALLS, kill_at_each_call
 
 pytestmark = pytest.mark.usefixtures("time", "key_is_there")
 
@@ -80,10 +80,8 @@ def test_rows_of_who_is_overtaken_do_not_stay(store, when, nth):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("when", WHEN)
-def test_killed_at_each_call_then_summed_up_by_another(store, time, when):
-    for nth in range(1, MOST_CALLS * 4):
-        store.empty()
+def test_killed_at_each_call_then_summed_up_by_another(store, time):
+    def set_up() -> None:
         begin_anew()
         time.now = NOW
         write(1)
@@ -91,13 +89,14 @@ def test_killed_at_each_call_then_summed_up_by_another(store, time, when):
         assert remove_fact(DAY, "c1#000", StoredFact(ONE, 1))
         write(2, OTHER)
         time.now += timedelta(minutes=5)
-        was_killed = killed(when, nth, lambda: list(roll_changed({})))
+
+    def check(_) -> None:
+        begin_anew()
         roll_until_quiet(time)
         assert (episodes(), episodes(Slice("p1")), episodes(Slice("p2"))) == (1, 0, 1)
         assert changed_days() == []
-        if not was_killed:
-            break
-    assert nth > 8
+
+    assert kill_at_each_call(store, set_up, lambda: list(roll_changed({})), check, 4 * MOST_CALLS) > 8
 
 
 def test_a_day_stays_marked_while_its_facts_may_change(store, time):

@@ -1,7 +1,6 @@
 """Facts follow the item: whoever comes in between, whatever is lost, and wherever it dies."""
 
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
@@ -21,7 +20,6 @@ from tests.store.conversations.insight.core.kit import (
     begin_anew,
     facts,
     interrupted,
-    killed,
     links,
     put,
     roll_until_quiet,
@@ -30,8 +28,8 @@ from tests.support.conversations.handoff.kit import ANA, WAITING, form
 from tests.support.conversations.handoff.kit import conversation as platforms
 from tests.support.conversations.indexer.kit import Stream
 from tests.support.conversations.insight.kit import rebuild
-from tests.support.tenants.kit import MOST_CALLS
-from tests.unit.conversations.insight.kit import BEGUN, HOUR, MINUTE, said
+from tests.support.tenants.kit import kill_at_each_call
+from tests.unit.conversations.insight.kit import BEGUN, HOUR, MINUTE, item, said
 
 pytestmark = pytest.mark.usefixtures("time", "key_is_there")
 
@@ -122,16 +120,19 @@ def test_episodes_that_a_late_message_merged_stay_merged(store, when, nth):
     assert "later" not in facts(store)[FIRST]
 
 
-@pytest.mark.parametrize("nth", range(1, 12))
-@pytest.mark.parametrize("when", WHEN)
-def test_who_died_while_episodes_merged_left_nothing_behind(store, when, nth):
-    old = put(store, ASKED)
-    writing.note_change(old, None)
-    apart = put(store, ASKED, CAME_BACK)
-    killed(when, nth, lambda: rebuild(apart))
-    merged = put(store, ASKED, BETWEEN, CAME_BACK)
-    rebuild(merged)
-    assert set(facts(store)) == {FIRST}
+def test_who_died_while_episodes_merged_left_nothing_behind(store):
+    def set_up() -> None:
+        begin_anew()
+        writing.note_change(put(store, ASKED), None)
+        put(store, ASKED, CAME_BACK)
+
+    def check(_) -> None:
+        begin_anew()
+        rebuild(put(store, ASKED, BETWEEN, CAME_BACK))
+        assert set(facts(store)) == {FIRST}
+
+    apart = item(ASKED, CAME_BACK)
+    assert kill_at_each_call(store, set_up, lambda: rebuild(apart), check) > 5
 
 
 @pytest.mark.parametrize("change", [{"company_id": "ci-bbb-002"}, {"created_at": "2026-03-01T09:00:00Z"}])
@@ -176,22 +177,23 @@ def test_answers_that_are_lost_change_nothing(store, retried, nth):
     assert len(links(store)) == 1
 
 
-@pytest.mark.parametrize("when", WHEN)
-def test_killed_at_each_call_then_begun_again(store, when):
-    for nth in range(1, MOST_CALLS):
-        store.empty()
+def test_killed_at_each_call_then_begun_again(store):
+    stored = item(ASKED, CAME_BACK, ttl=1_800_000_000)
+
+    def set_up() -> None:
         begin_anew()
-        stored = put(store, ASKED, CAME_BACK, ttl=1_800_000_000)
-        was_killed = killed(when, nth, partial(writing.note_change, stored, None))
-        if was_killed:
+        put(store, ASKED, CAME_BACK, ttl=1_800_000_000)
+
+    def check(is_done: bool) -> None:
+        if not is_done:
+            begin_anew()
             writing.note_change(stored, None)
         assert set(facts(store)) == {FIRST, SECOND}
         assert len(links(store)) == 1
         marked = {each["sk"] for each in store.all("INSIGHT") if each["pk"] == "CHANGED"}
         assert marked == {"conversations#ci-aaa-001#2026-03-02", "conversations#ci-aaa-001#2026-03-12"}
-        if not was_killed:
-            break
-    assert nth > 5
+
+    assert kill_at_each_call(store, set_up, lambda: writing.note_change(stored, None), check) > 5
 
 
 def test_who_is_overtaken_all_the_time_says_so(store):

@@ -54,27 +54,16 @@ def urls(side: Side) -> dict[str, list[str]]:
     """The pages."""
     today = clock.now().date().isoformat()
     company = urlencode({"company": side.company_id})
-    one = urlencode(
-        [
-            ("company", side.company_id),
-            ("topic", "outcomes"),
-            ("m", "outcome"),
-            ("m", ANY),
-            ("from", today),
-            ("to", today),
-        ]
-    )
+    one = f"{company}&topic=outcomes&m=outcome&m={ANY}&from={today}&to={today}"
+    summary = reverse("insight-summary", args=[side.company_id])
     return {
-        "insight": [f"{reverse('insight')}?{company}"],
+        "insight": [f"/insight/?{company}"],
         "insight-report": [
-            *(f"{reverse('insight-report', args=[slug])}?{company}" for slug in PAGES),
-            f"{reverse('insight')}?{company}&compare=on&period=days&since={today}&until={today}",
+            *(f"/insight/{slug}/?{company}" for slug in PAGES),
+            f"/insight/?{company}&compare=on&period=days&since={today}&until={today}",
         ],
-        "insight-summary": [
-            reverse("insight-summary", args=[side.company_id]),
-            f"{reverse('insight-summary', args=[side.company_id])}?week={IsoWeek.of(clock.now().date())}",
-        ],
-        "insight-behind": [f"{reverse('insight-behind', args=['overview'])}?{one}"],
-        "insight-behind-csv": [f"{reverse('insight-behind-csv', args=['overview'])}?{one}"],
-        "insight-csv": [f"{reverse('insight-csv', args=['cost', 'cost'])}?{company}"],
+        "insight-summary": [summary, f"{summary}?week={IsoWeek.of(clock.now().date())}"],
+        "insight-behind": [f"/insight/overview/behind/?{one}"],
+        "insight-behind-csv": [f"/insight/overview/behind/rows.csv?{one}"],
+        "insight-csv": [f"/insight/cost/cost.csv?{company}"],
     }

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Any
 
 from console import clock
 from console.errors import Conflict, Invalid, NotFound, TableMissing
@@ -19,7 +18,7 @@ from console.refs import seal_cursor, unseal_cursor
 from console.search.meanings import called
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import RoleIndex, StaffAccount
-from console.store.calls import parallel, table_name
+from console.store.calls import parallel, run_alongside, table_name
 from console.store.connection import batch_get, call
 from console.store.presence import index_ready
 
@@ -210,11 +209,9 @@ def read_page(
     if len(found) > PAGE_SIZE:
         found, after = found[:PAGE_SIZE], found[PAGE_SIZE - 1].username
     limited = any(account.scope and not Scope.of(account.scope).everything for account in found)
-    read: list[Any] = parallel(
-        partial(known_companies.known_to, staff) if limited else known_companies.KnownCompanies,
-        partial(count_recovery_codes, found if with_recovery_codes else ()),
-    )
-    known, left = read
+    with run_alongside(count_recovery_codes, found if with_recovery_codes else ()) as counting:
+        known = known_companies.known_to(staff) if limited else known_companies.KnownCompanies()
+    left = counting.result()
     rows = tuple(_row(account, known.names, left.get(account.username)) for account in found)
     is_thin = bool(after) and len(rows) < PAGE_SIZE
     return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", is_thin, names_missing=known.failed)

@@ -6,9 +6,11 @@ The base knows no companies: the apps that do register their sources at start-up
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from console.errors import ConsoleError
 from console.permissions import COMPANY, TENANT, Staff
+from console.store.calls import parallel
 
 logger = logging.getLogger(__name__)
 
@@ -80,13 +82,20 @@ def listed(ids: Sequence[str]) -> str:
 
 def known_to(staff: Staff, kind: str = "") -> KnownCompanies:
     """Return the names within a person's scope, of `COMPANY`, `TENANT` or both. Never raises the store's errors."""
-    names: dict[str, str] = {}
-    failed = False
-    for source, of in ((each, of) for each, of in _sources.items() if kind in ("", of)):
-        try:
-            names |= {of + owner_id: name for owner_id, name in source(staff).items()}
-        except ConsoleError as error:
-            failed = True
-            logger.warning("Companies could not be read for choosing a scope: %s", type(error).__name__)
+    wanted = [(each, of) for each, of in _sources.items() if kind in ("", of)]
+    read = parallel(*(partial(_read, each, staff) for each, _ in wanted))
+    names = {
+        of + owner_id: name
+        for (_, of), found in zip(wanted, read, strict=True)
+        for owner_id, name in (found or {}).items()
+    }
     ordered = sorted(names.items(), key=lambda pair: (pair[1].casefold(), pair[0]))
-    return KnownCompanies(dict(ordered), failed)
+    return KnownCompanies(dict(ordered), failed=None in read)
+
+
+def _read(source: Source, staff: Staff) -> Mapping[str, str] | None:
+    try:
+        return source(staff)
+    except ConsoleError as error:
+        logger.warning("Companies could not be read for choosing a scope: %s", type(error).__name__)
+        return None

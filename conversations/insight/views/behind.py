@@ -1,9 +1,10 @@
 """`/insight/…/behind/`: the rows behind a number, as a page and as a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -17,9 +18,10 @@ from console.errors import NotFound
 from console.exports import Csv, Export, ExportBounds, send
 from console.permissions import Permission
 from console.refs import seal_cursor, unseal_cursor
+from console.staff import colleagues
 from console.store.calls import parallel, run_alongside
 from console.store.presence import table_ready
-from conversations.insight.drill_down import ROWS, CountedNumber, Position, read_drill_down
+from conversations.insight.drill_down import ROWS, CountedNumber, FactPage, Position, read_drill_down
 from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.form import InsightForm
 from conversations.insight.identity import links_of
@@ -46,12 +48,13 @@ FILE_ROWS, FILE_PIECES, MOST_SECONDS = 500, 400, 60.0
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
     """List the conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
     page = page_named(slug)
-    form, query = form_and_query(request, page, names_projects=False)
+    with run_alongside(table_ready, "INSIGHT") as is_ready:
+        form, query = form_and_query(request, page, names_projects=False)
     link = _link_in(request, page)
     context = frame_of(request, page, form, query) | {
         "back_url": filtered_url(reverse("insight-report", args=[slug]), form)
     }
-    if not table_ready("INSIGHT") or not query.owners:
+    if not is_ready.result() or not query.owners:
         return render(request, "insight/behind.html", context | {"is_absent": True})
     sources = _sources(page, query, link)
     first, last, owner = sources[0].first, sources[0].last, query.owners[0]
@@ -62,13 +65,13 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     binding = (slug, owner, query.where.key, link.topic, *link.pattern, str(first), str(last))
     cursor = request.GET.get("cursor", "")
     after = unseal_cursor(cursor, *binding, request.staff.username) if cursor else None
-    with run_alongside(_names_of, page, owner) as reading:
-        found = read_drill_down(sources[0], _position(after), ROWS)
-    names = reading.result()
+    with run_alongside(_read_rows, sources[0], _position(after), ROWS) as reading:
+        names = _read_names(page, owner)
+    found, linked = reading.result()
     context |= {
         "name": describe_number(link, query.owners, names.projects),
         "amount": found.amount,
-        "rows": [row_of(fact, parts, names) for fact, parts in _with_links(found.facts)],
+        "rows": [row_of(fact, parts, names) for fact, parts in linked],
         "what": SHOWN[page.kind].name,
         "columns": SHOWN[page.kind].columns,
         "csv_url": reverse("insight-behind-csv", args=[slug], query=request.GET),
@@ -87,20 +90,21 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
 def behind_csv(request: StaffRequest, slug: str) -> HttpResponseBase:
     """Stream what is behind a number of one owner as CSV, newest first (GET as for `behind`)."""
     page = page_named(slug)
-    form, query = form_and_query(request, page, names_projects=False)
+    with run_alongside(table_ready, "INSIGHT") as is_ready:
+        form, query = form_and_query(request, page, names_projects=False)
     link = _link_in(request, page)
-    if not table_ready("INSIGHT") or len(query.owners) != 1:
+    if not is_ready.result() or len(query.owners) != 1:
         raise NotFound
     (source,), (owner,) = _sources(page, query, link), query.owners
     first, last = source.first, source.last
     company = form.owners.get(owner, "")
-    names = _names_of(page, owner)
+    names = _read_names(page, owner)
 
     def pieces() -> Iterator[list[SimpleNamespace]]:
         after: Position | None = None
         while True:
-            found = read_drill_down(source, after, FILE_ROWS)
-            yield [SimpleNamespace(**file_row_of(*each, names, company)) for each in _with_links(found.facts)]
+            found, linked = _read_rows(source, after, FILE_ROWS)
+            yield [SimpleNamespace(**file_row_of(*each, names, company)) for each in linked]
             if (after := found.next) is None:
                 return
 
@@ -124,17 +128,24 @@ def _position(after: list[str] | None) -> Position | None:
     return (after[0], after[1], after[2], after[3]) if after is not None and len(after) == 4 else None
 
 
-def _names_of(page: ReportPage, owner: str) -> RowNames:
+def _read_names(page: ReportPage, owner: str) -> RowNames:
     """Return the names of a company's projects and colleagues, both cached. Raises the store's errors."""
     if not owner or page.kind is not FactKind.CONVERSATIONS:
         return RowNames()
-    return RowNames(project_names(owner), names_by_pseudonym([owner]))
+    projects: Any = parallel(partial(project_names, owner), *colleagues.reads())[0]
+    return RowNames(projects, names_by_pseudonym([owner]))
 
 
-def _with_links(facts: Sequence[InsightFact]) -> Iterator[tuple[InsightFact, Parts | None]]:
-    """Yield each fact with the parts that lead to its source, None if it is gone. Raises the store's errors."""
-    links = links_of({each.id.partition("#")[0] for each in facts})
-    return ((each, links.get(each.id.partition("#")[0])) for each in facts)
+def _read_rows(
+    source: CountedNumber, after: Position | None, rows: int
+) -> tuple[FactPage, list[tuple[InsightFact, Parts | None]]]:
+    """Return a page of facts, and each with the parts that lead to its source: None if it is gone.
+
+    Raises the store's errors.
+    """
+    found = read_drill_down(source, after, rows)
+    links = links_of({each.id.partition("#")[0] for each in found.facts})
+    return found, [(each, links.get(each.id.partition("#")[0])) for each in found.facts]
 
 
 def _link_in(request: StaffRequest, page: ReportPage) -> NumberLink:

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from console.audit.shelves import KEY as SHELVING
+from console.trail.actions import shelf_of
 from conversations.converting import reference_of
 from tests.dynamodb import Store
 
@@ -108,7 +110,10 @@ def entry(
     payload: Any = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """An entry of the audit trail. With `actor` or `company` it is in their index; `...` leaves an attribute out."""
+    """An entry of the audit trail. With `actor` or `company` it is in their index; `...` leaves an attribute out.
+
+    The console's own actions are on their shelf.
+    """
     item = {
         "conversation_id": trail,
         "ts_action_id": f"{clock.to_iso(at)}#{tie}",
@@ -117,5 +122,11 @@ def entry(
         **({"actor": actor, "gsi_actor": actor, "actor_role": role} if actor else {}),
         **({"company_id": company, "gsi_company_id": company} if company else {}),
         **({} if payload is None else {"action_payload_redacted": json.dumps(payload)}),
+        **({"gsi_shelf": shelf} if (shelf := shelf_of(action)) else {}),
     } | more
     return {name: value for name, value in item.items() if value is not ...}
+
+
+def shelving_done() -> dict[str, Any]:
+    """What says that every entry of the console's own is on its shelf."""
+    return SHELVING | {"done_at": clock.to_iso(clock.now()), "shelved": 0}

@@ -17,8 +17,8 @@ from console.redaction import redact, redact_value, without_names
 from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.calls import parallel
-from console.store.connection import batch_get
-from console.store.models import fits
+from console.store.connection import batch_get, batch_get_each
+from console.store.models import Key, fits
 from console.trail.actions import (
     COLLEAGUES,
     REFUSED,
@@ -174,13 +174,11 @@ def rows_and_records(
 ) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
     """Return a row for each entry, in their order; the records that they name; and why those could not be read, or "".
 
-    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff. `recipient` contains the
-    names of the one conversation's recipient; None: see `note_recipients`, whose Queries run in parallel.
+    One BatchGetItem for some 50 entries: the records, and the names of staff. `recipient` contains the names of the one
+    conversation's recipient; None: see `note_recipients`, whose Queries run in parallel.
     """
-    found: list[Any] = parallel(
-        partial(_records_by_key, entries), partial(display_names, entries), *_recipients_of(entries, recipient)
-    )
-    (records, missing), names = found[:2]
+    found: list[Any] = parallel(partial(_read_beside, entries), *_recipients_of(entries, recipient))
+    records, missing, names = found[0]
     rows = [row_of_entry(entry, names, records.get(key_of(entry))) for entry in entries]
     if missing:
         # A record that could not be read must not be shown as absent.
@@ -188,39 +186,62 @@ def rows_and_records(
     return rows, records.values(), missing
 
 
+def _read_beside(entries: Sequence[AuditEntry]) -> tuple[dict[str, IdempotencyRecord], str, dict[str, str]]:
+    """Read the records that entries name and the display names of their staff; also return why there are no records."""
+    try:
+        records, accounts = batch_get_each(("IDEMPOTENCY", _record_keys(entries), ()), _accounts_of(entries))
+        return *_by_key(records), _names_in(accounts)
+    except ConsoleError:
+        # One of the tables may be missing, or be at fault.
+        return *_records_by_key(entries), display_names(entries)
+
+
+def _record_keys(entries: Iterable[AuditEntry]) -> list[dict[str, str]]:
+    return [{"event_id": key} for key in dict.fromkeys(filter(None, map(key_of, entries)))]
+
+
 def records_named_by(entries: Iterable[AuditEntry]) -> list[IdempotencyRecord]:
     """Read the idempotency records of the keys in these entries: a BatchGetItem. Raises the store's errors."""
-    keys = dict.fromkeys(key for entry in entries if (key := key_of(entry)))
-    return [
-        IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
-    ]
+    return [IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", _record_keys(entries))]
 
 
 def _records_by_key(entries: Sequence[AuditEntry]) -> tuple[dict[str, IdempotencyRecord], str]:
     try:
-        found = records_named_by(entries)
+        return _by_key(batch_get("IDEMPOTENCY", _record_keys(entries)))
     except TableMissing:
         return {}, "This environment has no idempotency table, so the trail is shown without records."
     except ConsoleError:
         return {}, "The idempotency records could not be read. Try again in a moment."
+
+
+def _by_key(stored: Iterable[Key]) -> tuple[dict[str, IdempotencyRecord], str]:
     now = clock.now()
+    found = map(IdempotencyRecord.from_raw_data, stored)
     kept = (each for each in found if not clock.is_expired(each.plain("expires_at"), now))
     return {str(each.plain("event_id")): each for each in kept}, ""
 
 
 def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     """Return display names of the staff in these entries by username; empty if they cannot be read."""
+    try:
+        return _names_in(batch_get(*_accounts_of(entries)))
+    except ConsoleError:
+        return {}
+
+
+def _accounts_of(entries: Iterable[AuditEntry]) -> tuple[str, list[dict[str, str]], tuple[str, str]]:
+    """Return table, keys and attributes of the accounts that entries name."""
     wanted: set[str] = set()
     for entry in entries:
         if text_in(entry, "actor_role") in STAFF_ROLES:
             wanted.add(clean(str(entry.plain("actor"))))
             if entry.plain("action_type") in _NAME_COLLEAGUES:
                 wanted.update(who for _, who in _colleagues(payload_of(entry)))
-    keys = [{"username": name} for name in sorted(wanted) if fits(name)]
-    try:
-        accounts = map(StaffAccount.from_raw_data, batch_get("STAFF", keys, ("username", "display_name")))
-    except ConsoleError:
-        return {}
+    return "STAFF", [{"username": name} for name in sorted(wanted) if fits(name)], ("username", "display_name")
+
+
+def _names_in(stored: Iterable[Key]) -> dict[str, str]:
+    accounts = map(StaffAccount.from_raw_data, stored)
     return {account.username: account.display_name for account in accounts if account.display_name}
 
 
@@ -242,7 +263,7 @@ def _recipients_of(entries: Iterable[AuditEntry], recipient: tuple[str, ...] | N
     for entry in entries:
         if recipient is not None:
             entry.recipient = recipient
-        elif not entry.plain("gsi_actor") or "reason" in _text(entry.plain("action_payload_redacted")):
+        elif not entry.plain("gsi_actor") or _may_name_recipient(entry):
             trails.setdefault(_text(entry.plain("conversation_id")), []).append(entry)
 
     def note(trail: str) -> None:
@@ -251,3 +272,12 @@ def _recipients_of(entries: Iterable[AuditEntry], recipient: tuple[str, ...] | N
             entry.recipient = names
 
     return [partial(note, trail) for trail in trails if is_conversation_trail(trail)]
+
+
+def _may_name_recipient(entry: AuditEntry) -> bool:
+    """Return whether an entry of the console has a reason that was written before names were masked in them.
+
+    Versions that mask names also write the shelf; entries of earlier ones got theirs later.
+    """
+    masks = entry.gsi_shelf and not entry.shelved_later
+    return not masks and "reason" in _text(entry.plain("action_payload_redacted"))

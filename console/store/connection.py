@@ -370,23 +370,38 @@ def batch_get(
     One BatchGetItem per 100 keys, and up to two more for unprocessed keys. Raises the store's errors, and
     `StoreUnavailable` if keys are still unprocessed then.
     """
-    name = table_name(table_key)
-    found: list[dict[str, Any]] = []
-    for start in range(0, len(keys), BATCH):
-        asked = [{part: {"S": value} for part, value in key.items()} for key in keys[start : start + BATCH]]
-        request: dict[str, Any] = {"Keys": asked}
-        if consistent:
-            request["ConsistentRead"] = True
-        if attributes:
-            request["ProjectionExpression"] = ", ".join(f"#{each}" for each in attributes)
-            request["ExpressionAttributeNames"] = {f"#{each}": each for each in attributes}
-        wanted = {name: request}
+    return batch_get_each((table_key, keys, attributes), consistent=consistent)[0]
+
+
+def batch_get_each(
+    *asked: tuple[str, Sequence[dict[str, str]], Sequence[str]], consistent: bool = False
+) -> list[list[dict[str, Any]]]:
+    """Return the items of several different tables, each given as for `batch_get`, which costs and raises the same."""
+    found: dict[str, list[dict[str, Any]]] = {table_name(table_key): [] for table_key, _, _ in asked}
+    left = [(number, key) for number, (_, keys, _) in enumerate(asked) for key in keys]
+    for start in range(0, len(left), BATCH):
+        wanted: dict[str, Any] = {}
+        for number, key in left[start : start + BATCH]:
+            table_key, _, attributes = asked[number]
+            request = wanted.setdefault(table_name(table_key), _request_of(attributes, consistent=consistent))
+            request["Keys"].append({part: {"S": value} for part, value in key.items()})
         for _ in range(ATTEMPTS):
             answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-            found += (answer.get("Responses") or {}).get(name, [])
+            for name, items in (answer.get("Responses") or {}).items():
+                found[name] += items
             wanted = answer.get("UnprocessedKeys") or {}
             if not wanted:
                 break
         else:
             raise StoreUnavailable("The database could not read everything.")
-    return found
+    return list(found.values())
+
+
+def _request_of(attributes: Sequence[str], *, consistent: bool) -> dict[str, Any]:
+    request: dict[str, Any] = {"Keys": []}
+    if consistent:
+        request["ConsistentRead"] = True
+    if attributes:
+        request["ProjectionExpression"] = ", ".join(f"#{each}" for each in attributes)
+        request["ExpressionAttributeNames"] = {f"#{each}": each for each in attributes}
+    return request

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from django.utils.text import slugify
+
 from console import clock
 from console.redaction import redact, redact_value, without_names
 from console.trail.models import AuditEntry
@@ -151,6 +153,81 @@ HAND_OFF_PREFIX = "hand_off."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 # The payload's keys for the colleague who lost or got a conversation: the console's, and older ones.
 COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
+
+
+# --- Groups of actions ------------------------------------------------------------------------------------------------
+
+
+def _beginning_with(*prefixes: str) -> tuple[Action, ...]:
+    return tuple(action for action in Action if action.startswith(prefixes))
+
+
+MIDDLEWARE = (
+    Action.ROUTE,
+    Action.TAG,
+    Action.AUTO_REPLY,
+    Action.ESCALATE,
+    Action.RP_REPLY,
+    Action.RP_TAG,
+    Action.RP_ASSIGN,
+    Action.SHOPIFY_LOOKUP,
+)
+HAND_OFF = _beginning_with(HAND_OFF_PREFIX)
+# Downloads of files.
+EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
+ACCESS_ACTIONS = (
+    Action.TRANSCRIPT_OPENED,
+    Action.RECIPIENT_REVEALED,
+    Action.PERSON_LOOKED_UP,
+    Action.PERSON_SEARCHED,
+    *EXPORTS,
+)
+SIGN_IN = (
+    Action.SIGN_IN,
+    Action.SIGN_OUT,
+    Action.SIGN_IN_FAILED,
+    Action.SIGN_IN_THROTTLED,
+    Action.CODE_ASKED,
+    Action.RECOVERY_CODE_USED,
+    Action.ACCESS_DENIED,
+    Action.SESSION_ENDED,
+    Action.SESSIONS_ENDED,
+)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Middleware": MIDDLEWARE,
+    "Hand-off": HAND_OFF,
+    "Customers' messages": _beginning_with("message.", "initial.", "answer.", "customer.", "lock.", "room."),
+    "Replies and notes": _beginning_with("reply.", "note."),
+    "Levels and notifications": _beginning_with(
+        "levels.", "target.", "budget.", "group.", "destination.", "notification."
+    ),
+    "Saved replies": _beginning_with("saved_reply."),
+    "Saved views": _beginning_with("saved_view."),
+    "Looking at personal data": ACCESS_ACTIONS,
+    "Signing in": SIGN_IN,
+    "Accounts": tuple(action for action in _beginning_with("staff.") if action not in SIGN_IN),
+    "Tenants": _beginning_with("tenant.", "tenant_conversation.", "user.", "channel.", "company."),
+    "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
+    "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
+}
+# The groups that a review without filters shows: what happened in conversations, who looked, and what privileged people
+# changed. The others are to be chosen.
+SHOWN_AT_FIRST = ("Middleware", "Hand-off", "Looking at personal data", "Accounts", "Tenants")
+DEFAULT_ACTIONS: tuple[str, ...] = tuple(action for group in SHOWN_AT_FIRST for action in GROUPS[group])
+
+# A shelf is a partition of the index by shelf: the console's own action types that reviews read together, so that one
+# Query takes the place of one for each type. Entries are stored with theirs: a type that moves to another shelf needs
+# `manage.py audit shelve` again. The middleware's entries are on none, because only the console writes the attribute.
+FIRST_SHELF = "first"
+SHELVES: dict[str, tuple[str, ...]] = {
+    FIRST_SHELF: tuple(each for each in DEFAULT_ACTIONS if each not in MIDDLEWARE)
+} | {slugify(group): actions for group, actions in GROUPS.items() if group not in SHOWN_AT_FIRST}
+_SHELF_OF = {action: shelf for shelf, actions in SHELVES.items() for action in actions}
+
+
+def shelf_of(action: str) -> str | None:
+    """Return the shelf of an action type; None for one that only other services write."""
+    return _SHELF_OF.get(action)
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------

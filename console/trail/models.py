@@ -39,6 +39,17 @@ class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
     ts_action_id = UnicodeAttribute(range_key=True)
 
 
+class ShelfIndex(GlobalSecondaryIndex["AuditEntry"]):
+    """The console's own entries by shelf (`console.trail.actions.SHELVES`), by time (ours, sparse)."""
+
+    class Meta:
+        index_name = "shelf-index"
+        projection = AllProjection()
+
+    gsi_shelf = UnicodeAttribute(hash_key=True)
+    ts_action_id = UnicodeAttribute(range_key=True)
+
+
 class AuditEntry(ForeignModel):
     """Table C, `rp_mw_audit_actions`, with the attributes of console entries (data model, section 5).
 
@@ -65,6 +76,9 @@ class AuditEntry(ForeignModel):
     company_id = UnicodeAttribute(null=True)
     gsi_actor = UnicodeAttribute(null=True)
     gsi_company_id = UnicodeAttribute(null=True)
+    gsi_shelf = UnicodeAttribute(null=True)
+    # on entries that were written without a shelf
+    shelved_later = BooleanAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
     # on entries repeated within a minute: how often in all
@@ -75,6 +89,7 @@ class AuditEntry(ForeignModel):
     by_action_type = ActionTypeIndex()
     by_actor = ActorIndex()
     by_company = CompanyIndex()
+    by_shelf = ShelfIndex()
 
 
 class ConversationEventsIndex(GlobalSecondaryIndex["IdempotencyRecord"]):

@@ -52,9 +52,10 @@ def _conversation(number: int) -> str:
 
 def questions() -> dict[str, Question]:
     """The first page of reviews, by name."""
-    from console.audit.review.plan import DEFAULT_ACTIONS, Review
+    from console.audit.review.plan import Review
     from console.audit.review.reading import read_review
     from console.permissions import Role, Scope, Staff
+    from console.trail.actions import DEFAULT_ACTIONS
 
     staff = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
 

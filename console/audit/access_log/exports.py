@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from console.audit import scoping
-from console.audit.review.plan import EXPORTS, GROUPS, RANGES, Review
+from console.audit.review.plan import RANGES, Review
 from console.audit.review.reading import PIECE, gather, preview_plan
 from console.clock import parse_instant
 from console.lookups.personal_searches import pseudonym_of
@@ -17,7 +17,7 @@ from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
 from console.store.models import query
-from console.trail.actions import happened_at, instant_of, payload_of, text_in
+from console.trail.actions import EXPORTS, GROUPS, happened_at, instant_of, payload_of, text_in
 from console.trail.models import AuditEntry
 from console.trees import text_of
 

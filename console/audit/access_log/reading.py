@@ -13,7 +13,7 @@ from console import clock
 from console.audit import scoping
 from console.audit.access_log.exports import NO_EXPORTS_ACROSS, ExportsAcross, exports_across
 from console.audit.queries import belongs_to_company, read_entries
-from console.audit.review.plan import ACCESS_ACTIONS, EXPORTS, NO_ACTOR_FILTER, TRAIL_BY_TRAIL, Review
+from console.audit.review.plan import NO_ACTOR_FILTER, TRAIL_BY_TRAIL, Review
 from console.audit.review.reading import GatheredEntries, gather, preview_plan
 from console.audit.rows import PLATFORM_NAMES, display_names
 from console.audit.scoping import is_conversation_trail, name_of
@@ -26,7 +26,17 @@ from console.search.finders import with_country_codes
 from console.search.meanings import is_national, recognise, tried_with
 from console.staff.accounts import normal_username
 from console.store.calls import parallel
-from console.trail.actions import Action, happened_at, is_live, outcome_of, payload_of, text_in, times_of
+from console.trail.actions import (
+    ACCESS_ACTIONS,
+    EXPORTS,
+    Action,
+    happened_at,
+    is_live,
+    outcome_of,
+    payload_of,
+    text_in,
+    times_of,
+)
 from console.trail.models import AuditEntry
 from console.trail.recording import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL
 from console.trees import text_of

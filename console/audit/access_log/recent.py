@@ -6,12 +6,12 @@ from datetime import datetime
 
 from console.audit.access_log.reading import describe_look, describe_place, name_of_actor, person_url
 from console.audit.access_log.standing_out import StandingOut, find_standing_out
-from console.audit.review.plan import ACCESS_ACTIONS, TRAIL_BY_TRAIL, Review
+from console.audit.review.plan import TRAIL_BY_TRAIL, Review
 from console.audit.review.reading import gather, preview_plan
 from console.audit.rows import display_names
 from console.permissions import Staff
 from console.redaction import redact
-from console.trail.actions import happened_at, text_in
+from console.trail.actions import ACCESS_ACTIONS, happened_at, text_in
 from console.trail.models import AuditEntry
 
 LOOKS_SHOWN = 50

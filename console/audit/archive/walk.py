@@ -38,14 +38,15 @@ def walk(since: datetime, until: datetime, segments: int, units: float) -> Itera
         for number in range(segments)
     ]
     while scans:
-        pages = parallel(*(partial(_next_page, scan) for scan in scans))
+        pages = parallel(*(partial(next_page, scan) for scan in scans))
         scans = [scan for scan in scans if scan.last_evaluated_key]
         entries = [AuditEntry.from_raw_data(raw) for page in pages for raw in page["Items"]]
         wanted = (each for each in entries if (at := instant_of(each)) is None or since <= at < until)
         yield len(entries), [each for each in wanted if is_live(each, now)]
 
 
-def _next_page(scan: PageIterator[Any]) -> Any:
+def next_page(scan: PageIterator[Any]) -> Any:
+    """Return the next page of a Scan, which may be throttled for a while. Raises the store's errors."""
     for attempt in range(TRIES - 1):
         try:
             return next(scan)

@@ -136,7 +136,7 @@ class ReviewForm(DaysForm):
         self._choices("group", group_slugs())
         self._choices("action", {name: name for name in known_actions()})
         self.is_valid()
-        if name := self._names.get(self.chosen("company")):
+        if name := self.company_names.get(self.chosen("company")):
             # Show the name even if the URL contains an id.
             data["company"] = self._value_of(self.chosen("company"), name)
 
@@ -152,11 +152,11 @@ class ReviewForm(DaysForm):
         """Find a company or tenant in scope by id or name, without revealing whether an id exists."""
         typed: str = self.cleaned_data["company"]
         scope = self.staff.scope
-        if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self._names:
+        if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self.company_names:
             return typed
         if redact(typed) != typed:
             raise forms.ValidationError("Enter a company's name or id, not a number or an address.")
-        found, names = called(typed, self._names), self._names
+        found, names = called(typed, self.company_names), self.company_names
         if not found:
             names = known_companies.known_to(self.staff, TENANT).of_kind(TENANT)
             found = [typed] if typed in names else called(typed, names)
@@ -201,17 +201,17 @@ class ReviewForm(DaysForm):
     @property
     def companies(self) -> list[tuple[str, str]]:
         """Companies to suggest, by name: the field's value, and a label that distinguishes it from others."""
-        pairs = list(self._names.items())[:SUGGESTED]
+        pairs = list(self.company_names.items())[:SUGGESTED]
         values = [self._value_of(each, name) for each, name in pairs]
         return [(value, name if value == each else each) for value, (each, name) in zip(values, pairs, strict=True)]
 
     def _value_of(self, company: str, name: str) -> str:
         """Return a company's name, or its id if others have the same name."""
-        return company if list(self._names.values()).count(name) > 1 else name
+        return company if list(self.company_names.values()).count(name) > 1 else name
 
     @cached_property
-    def _names(self) -> Mapping[str, str]:
-        """Names of companies only, which are cached: reading names of tenants costs every time."""
+    def company_names(self) -> Mapping[str, str]:
+        """Names by id of companies only, which are cached: reading names of tenants costs every time."""
         return known_companies.known_to(self.staff, COMPANY).of_kind(COMPANY)
 
     def actions(self) -> tuple[str, ...]:

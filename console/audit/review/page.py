@@ -10,14 +10,7 @@ from django.urls import reverse
 from console.audit.events.keys import decode
 from console.audit.records import TrailRow
 from console.audit.review.forms import ReviewForm
-from console.audit.review.plan import (
-    DEFAULT_ACTIONS,
-    NO_ACTOR_FILTER,
-    TRAIL_BY_TRAIL,
-    Review,
-    action_groups,
-    known_actions,
-)
+from console.audit.review.plan import NO_ACTOR_FILTER, TRAIL_BY_TRAIL, Review, action_groups, known_actions
 from console.audit.review.reading import ReviewFound, read_review
 from console.audit.rows import rows_and_records
 from console.audit.scoping import (
@@ -27,12 +20,12 @@ from console.audit.scoping import (
     name_of,
 )
 from console.errors import ConsoleError, TableMissing
-from console.permissions import COMPANY, Staff
+from console.permissions import Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal
-from console.staff.known_companies import known_to
 from console.store.presence import table_ready
 from console.templatetags.components import zone_of
+from console.trail.actions import DEFAULT_ACTIONS
 from console.trail.models import AuditEntry
 from console.trees import text_of
 
@@ -73,19 +66,19 @@ class ReviewPage:
     trail_by_trail: bool
 
 
-def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
-    """Return one page of a review in words. Raises as `read_review`, and `TableMissing`.
+def review_page(review: Review, staff: Staff, companies: Mapping[str, str], cursor: str = "") -> ReviewPage:
+    """Return one page of a review in words. `companies` are names by id. Raises as `read_review`, and `TableMissing`.
 
-    In addition to the review's Queries, two BatchGetItems: idempotency records, and names of staff. Names of companies
-    and projects are cached; an uncached project costs one item. Each conversation whose entries can contain its
-    recipient's names costs one more Query.
+    In addition to the review's Queries, one BatchGetItem: idempotency records, and names of staff. Names of projects
+    are cached; an uncached one costs one item. Each conversation whose entries can contain its recipient's names costs
+    one more Query.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
     if trail_by_trail and not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
     rows_read, _, missing = rows_and_records(found.entries)
-    companies, projects = known_to(staff, COMPANY).of_kind(COMPANY), _project_names(found.entries, staff)
+    projects = _project_names(found.entries, staff)
     rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, rows_read, strict=True)]
     # Some keys have an earlier time than the one shown. The cursor follows the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)

@@ -5,6 +5,7 @@ time; a review reads all timestamps first, then the epochs, in text order.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -15,6 +16,7 @@ from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.queries import SPLIT, read_entries
+from console.audit.shelves import has_shelves
 from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact
@@ -23,71 +25,12 @@ from console.store.models import query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
-from console.trail.actions import HAND_OFF_PREFIX, LONGEST_PERIOD, Action
-from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
+from console.trail.actions import DEFAULT_ACTIONS, GROUPS, LONGEST_PERIOD, SHELVES, shelf_of
+from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord, ShelfIndex
 from console.trail.recording import staff_trail
 
 # A value of `Review.actor`: entries without an actor, as the middleware writes them.
 NO_ACTOR_FILTER = "middleware"
-
-
-def _of(*prefixes: str) -> tuple[Action, ...]:
-    return tuple(action for action in Action if action.startswith(prefixes))
-
-
-MIDDLEWARE = (
-    Action.ROUTE,
-    Action.TAG,
-    Action.AUTO_REPLY,
-    Action.ESCALATE,
-    Action.RP_REPLY,
-    Action.RP_TAG,
-    Action.RP_ASSIGN,
-    Action.SHOPIFY_LOOKUP,
-)
-HAND_OFF = _of(HAND_OFF_PREFIX)
-# Downloads of files.
-EXPORTS = (Action.AUDIT_EXPORTED, Action.CONVERSATIONS_EXPORTED)
-ACCESS_ACTIONS = (
-    Action.TRANSCRIPT_OPENED,
-    Action.RECIPIENT_REVEALED,
-    Action.PERSON_LOOKED_UP,
-    Action.PERSON_SEARCHED,
-    *EXPORTS,
-)
-SIGN_IN = (
-    Action.SIGN_IN,
-    Action.SIGN_OUT,
-    Action.SIGN_IN_FAILED,
-    Action.SIGN_IN_THROTTLED,
-    Action.CODE_ASKED,
-    Action.RECOVERY_CODE_USED,
-    Action.ACCESS_DENIED,
-    Action.SESSION_ENDED,
-    Action.SESSIONS_ENDED,
-)
-GROUPS: dict[str, tuple[str, ...]] = {
-    "Middleware": MIDDLEWARE,
-    "Hand-off": HAND_OFF,
-    "Customers' messages": _of("message.", "initial.", "answer.", "customer.", "lock.", "room."),
-    "Replies and notes": _of("reply.", "note."),
-    "Levels and notifications": _of("levels.", "target.", "budget.", "group.", "destination.", "notification."),
-    "Saved replies": _of("saved_reply."),
-    "Saved views": _of("saved_view."),
-    "Looking at personal data": ACCESS_ACTIONS,
-    "Signing in": SIGN_IN,
-    "Accounts": tuple(action for action in _of("staff.") if action not in SIGN_IN),
-    "Tenants": _of("tenant.", "tenant_conversation.", "user.", "channel.", "company."),
-    "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
-    "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
-}
-# Shown by a review without filters: what happened in conversations, who looked, and what privileged people changed.
-# Each type costs a Query, and all of them more than a page may: the others are to be chosen.
-DEFAULT_ACTIONS: tuple[str, ...] = tuple(
-    action
-    for group in ("Middleware", "Hand-off", "Looking at personal data", "Accounts", "Tenants")
-    for action in GROUPS[group]
-)
 # Types outside all groups can be named one by one; each costs a Query.
 MOST_NAMED = 10
 _WELL_FORMED = re.compile(r"[a-z][a-z0-9_.:-]{0,79}", re.IGNORECASE | re.ASCII)
@@ -108,11 +51,6 @@ def action_groups() -> dict[str, tuple[str, ...]]:
 def known_actions() -> tuple[str, ...]:
     """Return the action types to choose from."""
     return tuple(action for actions in action_groups().values() for action in actions)
-
-
-def is_ours(action: str) -> bool:
-    """Return whether only the console or the indexer writes entries of that type, which name actor and company."""
-    return action not in MIDDLEWARE and action in set(Action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +86,9 @@ class Review:
 
 
 TABLE = ""
-ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
+ACTION_TYPE, ACTOR, COMPANY, SHELF = (
+    index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex, ShelfIndex)
+)
 # Entries of each range of a trail that are read to find out its companies.
 ENTRIES_FOR_SCOPE = 50
 # For one actor, at most this many companies' partitions are read in parallel.
@@ -181,7 +121,7 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             return Plan(partitions, review.actions)
         notices.append(NO_ACTOR_INDEX)
     actions = review.actions or DEFAULT_ACTIONS
-    ours = [action for action in actions if is_ours(action)]
+    ours = [action for action in actions if shelf_of(action)]
     by_type = actions
     by_company: list[tuple[str, str]] = []
     if review.company and ours:
@@ -194,7 +134,19 @@ def plan_for(review: Review, staff: Staff) -> Plan:
         covered = tuple(ours) if by_company else ()
         # Notices about searching the newest entries apply only if there is something to search.
         return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
-    return Plan((*by_company, *((ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
+    return Plan((*by_company, *_partitions_of_types(by_type)), actions, tuple(notices))
+
+
+def _partitions_of_types(actions: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield a partition for each shelf of which all types are wanted, and for each other type.
+
+    A shelf is never read for a part of it: what matches could be far apart.
+    """
+    shelves = [each for each, types in SHELVES.items() if set(actions).issuperset(types)]
+    if shelves and not has_shelves():
+        shelves = []
+    yield from ((SHELF, each) for each in shelves)
+    yield from ((ACTION_TYPE, each) for each in actions if shelf_of(each) not in shelves)
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:
@@ -275,13 +227,17 @@ def _iso(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrailPartition:
-    """One partition of the table or an index, read from `start` on, between `since` and `until`."""
+    """One partition of the table or an index, read from `start` on, between `since` and `until`.
+
+    `least`: how many entries to read at once, even if fewer are needed.
+    """
 
     index: str
     key: str
     start: Keyset
     since: datetime | None = None
     until: datetime | None = None
+    least: int = 0
 
     @property
     def stream(self) -> Stream[AuditEntry]:
@@ -298,7 +254,8 @@ class TrailPartition:
         return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
 
     def read(self, place: Place, limit: int) -> Chunk[AuditEntry]:
-        """Read at most `limit` further entries with one Query. Raises the store's errors."""
+        """Read at most `limit` further entries with one Query, more of a filtered shelf. Raises the store's errors."""
+        limit = max(limit, self.least)
         number, start = place
         since = self.since
         if since and number == TIMESTAMPS:

@@ -23,7 +23,6 @@ from console.audit.access_log.reading import (
 from console.audit.access_log.recent import recent_looks
 from console.audit.access_log.standing_out import DAYS, LEAST, TIMES
 from console.audit.review.forms import ACTOR_INPUT, CONVERSATION, ID_HELP, About, clean_person
-from console.audit.review.plan import ACCESS_ACTIONS
 from console.audit.scoping import conversation_url, trail_shown_as
 from console.errors import NotFound
 from console.forms import PLAIN_TEXT, FilterForm, KeyField, LookupForm, lookup_forms, lookups_by_name
@@ -32,6 +31,7 @@ from console.permissions import Permission, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal, unseal
 from console.staff.accounts import normal_username
+from console.trail.actions import ACCESS_ACTIONS
 
 
 class LooksFilter(FilterForm):

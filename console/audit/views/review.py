@@ -41,7 +41,7 @@ def index(request: StaffRequest) -> HttpResponse:
         return overview(request)
     cursor = request.GET.get("page", "")
     form, review, query = review_of(request.GET, staff)
-    page = review_page(review, staff, cursor)
+    page = review_page(review, staff, form.company_names, cursor)
     filters = _filters(form, request)
     context = {
         **filters,

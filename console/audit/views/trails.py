@@ -13,13 +13,14 @@ from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.review.entry import EntryRecord, load_entry
 from console.audit.review.forms import KEY, About, group_slugs
-from console.audit.review.plan import DEFAULT_ACTIONS, action_groups, is_action_type
+from console.audit.review.plan import action_groups, is_action_type
 from console.audit.scoping import conversation_url, name_of, review_url
 from console.audit.state import read_panel
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.templatetags.components import zone_of
+from console.trail.actions import DEFAULT_ACTIONS
 from console.trail.recording import TENANT_TRAIL, staff_trail
 
 _TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "bad", "refused": "bad"}

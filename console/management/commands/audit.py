@@ -1,4 +1,4 @@
-"""`manage.py audit export | verify`: write the trail to files that outlive its table, and check such files."""
+"""`manage.py audit export | verify | shelve`: write the trail to files, check such files, and prepare older entries."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import date
@@ -13,6 +13,7 @@ from console.audit.archive.manifest import Manifest
 from console.audit.archive.places import place_of
 from console.audit.archive.verifying import ArchiveReport, verify
 from console.audit.archive.walk import size_of_table
+from console.audit.shelves import shelve_all
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 
@@ -26,12 +27,15 @@ def _day(text: str) -> date:
 
 
 class Command(ConsoleCommand):
-    """The command line of `console.audit.archive`."""
+    """The command line of `console.audit.archive` and `console.audit.shelves`."""
 
-    help = "Archive the trail (export), or check an archive against its key, its manifest and the trail (verify)."
+    help = (
+        "Archive the trail (export), check an archive against its key, its manifest and the trail (verify), or prepare "
+        "entries of earlier versions for the review (shelve)."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the two subcommands."""
+        """Declare the subcommands."""
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
         out = commands.add_parser("export", help="write an archive; reads the whole audit table once")
         out.add_argument("--since", required=True, type=_day, metavar="DATE", help="first day, in UTC")
@@ -41,8 +45,13 @@ class Command(ConsoleCommand):
             "--kms-key", default="", metavar="ID", help="KMS key that S3 encrypts with (default: the account's own)"
         )
         out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")
-        out.add_argument(
-            "--units", type=float, default=200.0, metavar="N", help="read units a second to spend (default: 200)"
+        shelve = commands.add_parser("shelve", help="prepare older entries for the review; reads the audit table once")
+        for each in (out, shelve):
+            each.add_argument(
+                "--units", type=float, default=200.0, metavar="N", help="read units a second to spend (default: 200)"
+            )
+        shelve.add_argument(
+            "--writes", type=float, default=100.0, metavar="N", help="entries to write a second, at most (default: 100)"
         )
         check = commands.add_parser("verify", help="find every changed, dropped, added or moved line and file")
         check.add_argument("archive", metavar="FROM", help="a directory, or s3://bucket/prefix")
@@ -51,7 +60,7 @@ class Command(ConsoleCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one subcommand; report an error in one line, with exit status 1."""
         try:
-            (self._export if options["command"] == "export" else self._verify)(options)
+            {"export": self._export, "verify": self._verify, "shelve": self._shelve}[options["command"]](options)
         except ConsoleError as error:
             raise CommandError(str(error) or type(error).__name__) from error
 
@@ -71,6 +80,17 @@ class Command(ConsoleCommand):
             f"{_entries(manifest.lines)} from {days.first} to {days.last} (UTC) in {_files(manifest)}.\nhead "
             f"{manifest.head}\nThe head is in the system trail. Note it elsewhere too: the trail's entry expires."
         )
+
+    def _shelve(self, options: dict[str, Any]) -> None:
+        if not all(0 < options[name] < float("inf") for name in ("units", "writes")):
+            raise CommandError("--units and --writes are above 0.")
+        with tqdm(total=size_of_table() or None, disable=None, unit="item", leave=False, dynamic_ncols=True) as bar:
+
+            def progress(read: int, _: int) -> None:
+                bar.update(read)
+
+            shelved = shelve_all(options["units"], options["writes"], progress)
+        self.stdout.write(f"{_entries(shelved)} prepared. The review now reads the console's own entries together.")
 
     def _verify(self, options: dict[str, Any]) -> None:
         report = verify(place_of(options["archive"]), options["head"])

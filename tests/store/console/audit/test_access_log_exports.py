@@ -9,8 +9,8 @@ from console import clock, refs
 from console.audit.access_log import exports as looks_exports
 from console.audit.access_log.exports import NO_INDEX, NOT_IN_SCOPE
 from console.audit.access_log.reading import access_log_of_conversation
-from console.audit.review.plan import EXPORTS
 from console.clock import to_epoch, to_iso
+from console.trail.actions import EXPORTS
 from tests.items import conversation, entry
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, signed_in
 

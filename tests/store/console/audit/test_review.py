@@ -7,14 +7,14 @@ import pytest
 
 from console.audit.queries import trail_page
 from console.audit.review import plan, reading
-from console.audit.review.plan import DEFAULT_ACTIONS, NO_ACTOR_FILTER, Review, known_actions
+from console.audit.review.plan import NO_ACTOR_FILTER, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
 from console.errors import Forbidden, NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.refs import seal_cursor
 from console.store import calls
-from console.trail.actions import Action
+from console.trail.actions import DEFAULT_ACTIONS, Action
 from tests import faults, items
 
 pytestmark = pytest.mark.pages
@@ -22,6 +22,13 @@ pytestmark = pytest.mark.pages
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OURS, THEIRS = "ci-cuc-001", "ci-nwe-002"
+
+
+@pytest.fixture(autouse=True, params=["type by type", "by shelves"])
+def reads(request, store):
+    """Both ways in which a review reads the console's own entries."""
+    if request.param == "by shelves":
+        store.put("CONSOLE", items.shelving_done())
 
 
 def entry(number: int, action: str = "route", trail: str = "c1", **more) -> dict:

@@ -9,11 +9,11 @@ from django.http import QueryDict
 from console.audit.events.keys import FORMATS
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
 from console.audit.review.page import describe_filters
-from console.audit.review.plan import HAND_OFF, MIDDLEWARE, NO_ACTOR_FILTER, Review, action_groups
+from console.audit.review.plan import NO_ACTOR_FILTER, Review, action_groups
 from console.errors import BadReference
 from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data
-from console.trail.actions import Action
+from console.trail.actions import HAND_OFF, MIDDLEWARE, Action
 
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True), "Europe/London")
 LIMITED = Staff("lea.limited", "Lea", Role.AUDITOR, Scope(companies=frozenset({"ci-aaa-001"})), "UTC")

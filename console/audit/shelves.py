@@ -1,0 +1,161 @@
+"""Whether reviews can rely on shelves (`console.trail.actions.SHELVES`), and shelving what was written without one.
+
+The write of an entry says its shelf. Older entries get theirs from `manage.py audit shelve`; until it has come to the
+end of the table, a shelf may lack some of them, and reviews read each action type by itself.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.update import Action
+
+from console import clock
+from console.audit.archive.walk import PAGE_ITEMS, next_page
+from console.caching import cached_for, invalidate
+from console.errors import BadReference, Invalid, NotFound, TableMissing
+from console.refs import seal_data, unseal_data
+from console.store.calls import ConditionFailed, parallel
+from console.store.models import Key, StoreModel, TableMeta
+from console.store.presence import index_ready, table_ready
+from console.system_sections import SystemSection
+from console.trail.actions import shelf_of
+from console.trail.models import AuditEntry, ShelfIndex
+
+INDEX = ShelfIndex.Meta.index_name
+TITLE = "Audit review"
+KEY = {"pk": "SHELVES", "sk": "STATE"}
+COMMAND = "manage.py audit shelve"
+# Entries that are written at once.
+AT_ONCE = 20
+_PLACE = "shelving"
+_READ = ("conversation_id", "ts_action_id", "action_type", "gsi_shelf")
+# Called after each page with the entries read in it, and those shelved in it.
+Progress = Callable[[int, int], None]
+
+
+class ShelvingState(StoreModel):
+    """How far shelving has come: `done_at` once it has reached the end of the table, else the sealed place it is at."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True, default=KEY["pk"])
+    sk = UnicodeAttribute(range_key=True, default=KEY["sk"])
+    done_at = UnicodeAttribute(null=True)
+    # A key of the table, sealed because it may contain a phone number.
+    place = UnicodeAttribute(null=True)
+    shelved = NumberAttribute(default=0)
+
+
+def has_shelves() -> bool:
+    """Return whether each shelf has all of its entries here. At most a DescribeTable and a GetItem a minute.
+
+    Raises the store's errors.
+    """
+    return index_ready("AUDIT", INDEX) and _is_done()
+
+
+@cached_for(60)
+def _is_done() -> bool:
+    return _read_state().done_at is not None
+
+
+def _read_state() -> ShelvingState:
+    try:
+        return ShelvingState.get(KEY["pk"], KEY["sk"], consistent_read=True)
+    except (NotFound, TableMissing):
+        return ShelvingState()
+
+
+def shelve_all(units: float, writes: float, progress: Progress) -> int:
+    """Shelve the entries that were written without; return how many an interrupted run and this one have shelved.
+
+    Reads the table once, from where an interrupted run stopped, at about `units` read units a second, and writes at
+    most `writes` entries a second. It may run beside everything that writes entries with their shelf, and again at any
+    time: until it is done, reviews do without shelves. Raises `Invalid` without the index, and the store's errors.
+    """
+    if not table_ready("AUDIT"):
+        raise TableMissing("AUDIT")
+    if not index_ready("AUDIT", INDEX):
+        raise Invalid(f"The audit table has no {INDEX}. To add it, run manage.py tables check --cloudformation.")
+    state = _read_state()
+    if state.done_at is not None:
+        state = ShelvingState()
+    # What is done again counts as undone: entries may lack their shelf.
+    state.save()
+    scan = AuditEntry.scan(
+        page_size=PAGE_ITEMS,
+        last_evaluated_key=_opened(state.place),
+        consistent_read=True,
+        rate_limit=units,
+        attributes_to_get=list(_READ),
+    ).page_iter
+    is_at_end = False
+    while not is_at_end:
+        page = next_page(scan)
+        shelved = _shelve(page["Items"], writes)
+        place = page.get("LastEvaluatedKey")
+        is_at_end = place is None
+        state.shelved += shelved
+        state.place = None if is_at_end else seal_data(_PLACE, json.dumps(place))
+        state.done_at = clock.to_iso(clock.now()) if is_at_end else None
+        state.save()
+        progress(len(page["Items"]), shelved)
+    invalidate(_is_done)
+    return int(state.shelved)
+
+
+def _opened(place: str | None) -> Key | None:
+    """Return the key to continue after; None (from the beginning) without one, or if the key of the seal is gone."""
+    try:
+        return json.loads(str(unseal_data(_PLACE, place))) if place else None
+    except BadReference:
+        return None
+
+
+def _shelve(items: list[Key], writes: float) -> int:
+    """Shelve those of these entries that are not where they belong; return how many."""
+    entries = map(AuditEntry.from_raw_data, items)
+    found = ((each, shelf_of(str(each.plain("action_type") or ""))) for each in entries)
+    misplaced = [(entry, shelf) for entry, shelf in found if shelf and entry.gsi_shelf != shelf]
+    written = 0
+    for start in range(0, len(misplaced), AT_ONCE):
+        began, some = time.monotonic(), misplaced[start : start + AT_ONCE]
+        written += sum(parallel(*(partial(_put_on_shelf, *each) for each in some)))
+        time.sleep(max(0.0, len(some) / writes - (time.monotonic() - began)))
+    return written
+
+
+def _put_on_shelf(entry: AuditEntry, shelf: str) -> bool:
+    """Write the shelf of an entry, unless it has expired or got one meanwhile; return whether this call wrote it."""
+    actions: list[Action] = [AuditEntry.gsi_shelf.set(shelf)]
+    as_read: Condition = AuditEntry.conversation_id.exists()
+    if entry.gsi_shelf:
+        as_read &= AuditEntry.gsi_shelf == entry.gsi_shelf
+    else:
+        as_read &= AuditEntry.gsi_shelf.does_not_exist()
+        actions.append(AuditEntry.shelved_later.set(True))
+    try:
+        entry.update(actions=actions, condition=as_read)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def section(now: datetime) -> SystemSection:
+    """Return the review's section of the system page: whether it reads shelves. Raises the store's errors."""
+    if not table_ready("AUDIT"):
+        return SystemSection(TITLE, "no table", "The audit table is missing, so there is no review.")
+    if not index_ready("AUDIT", INDEX):
+        words = f"It reads each action type by itself, because the audit table has no {INDEX}."
+        return SystemSection(TITLE, "slower", words, hints=("manage.py tables check --cloudformation",))
+    state = _read_state()
+    if state.done_at is None:
+        words = f"It reads each action type by itself until {COMMAND} has prepared older entries."
+        return SystemSection(TITLE, "slower", words, "human", hints=(COMMAND,))
+    return SystemSection(TITLE, "ready", "It reads the console’s own entries together.", "good")

@@ -8,6 +8,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
+from console.audit.shelves import KEY as SHELVING
 from console.clock import to_iso
 from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
@@ -40,6 +41,8 @@ def items(now: datetime, further: int = 0) -> Iterator[Record]:
             yield "CONSOLE", {"pk": partition_of(company["id"]), "sk": COMPANY, "version": 1, **levels}
         for number, group in enumerate(company.get("group", ()), 1):
             yield "CONSOLE", {"pk": f"GROUPS#{company['id']}", "sk": f"group{number}", "version": 1, **group}
+    # Every entry of the demo is written with its shelf.
+    yield "CONSOLE", SHELVING | {"done_at": to_iso(now), "shelved": 0}
     yield from _saved_replies(now)
     for part in (conversations, volume, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)

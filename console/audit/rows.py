@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from console import clock
@@ -39,6 +39,7 @@ from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import STAFF_TRAIL, staff_trail
 from console.trees import clean, isolated, text_of, tree_of, well_formed
 
+_ACTIONS = frozenset(Action)
 STAFF_ROLES = frozenset(role.value for role in Role)
 PLATFORM_NAMES = {
     "platform": "The platform",
@@ -78,15 +79,23 @@ def reference_of(entry: AuditEntry) -> str:
 # --- One row ----------------------------------------------------------------------------------------------------------
 
 
-def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRecord | None) -> TrailRow:
-    """Return the row of an audit entry. `names` are display names by username; `record` is its key's, if any."""
-    action, state = redact(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
-    if action not in set(Action):
+def row_of_entry(
+    entry: AuditEntry,
+    names: dict[str, str],
+    record: IdempotencyRecord | None,
+    mask: Callable[[str], str] = redact,
+) -> TrailRow:
+    """Return the row of an audit entry. `names` are display names by username; `record` is its key's, if any.
+
+    `mask` is `redact`, or the same with a memory for the texts that several rows of a page share.
+    """
+    action, state = mask(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
+    if action not in _ACTIONS:
         action = without_names(action, entry.recipient)
     key = _text(entry.plain("idempotency_key"))
     payload = as_payload(entry)
     actor = _text(entry.plain("actor"))
-    who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
+    who = PLATFORM_NAMES.get(actor) or mask(names.get(actor) or actor)
     at, times = happened_at(entry), times_of(entry)
     drift = [f"{name}: {what}" for name, what in sorted(entry.drift.items())]
     note = reason_of_entry(entry)[:300]
@@ -97,7 +106,7 @@ def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRe
         at=at,
         sentence=words + (f", {times:,} times" if times > 1 else ""),
         who=who or NO_ACTOR,
-        role=redact(_text(entry.plain("actor_role"))),
+        role=mask(_text(entry.plain("actor_role"))),
         action=action,
         outcome=REFUSED if action == Action.ACCESS_DENIED else state,
         note=note,
@@ -179,7 +188,8 @@ def rows_and_records(
     """
     found: list[Any] = parallel(partial(_read_beside, entries), *_recipients_of(entries, recipient))
     records, missing, names = found[0]
-    rows = [row_of_entry(entry, names, records.get(key_of(entry))) for entry in entries]
+    mask = cache(redact)
+    rows = [row_of_entry(entry, names, records.get(key_of(entry)), mask) for entry in entries]
     if missing:
         # A record that could not be read must not be shown as absent.
         rows = [replace(row, record="") for row in rows]

@@ -3,6 +3,7 @@
 The schema leaves a payload's keys to its writers: a cause that is missing or of another type is left out.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from django.utils.text import capfirst
@@ -242,6 +243,8 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     return f"{who} {words}" if who and words not in _IMPERSONAL else capfirst(words)
 
 
+# Pages have all that there are to choose from, and each takes as long as a sentence.
+@lru_cache(maxsize=512)
 def label_of(action: str) -> str:
     """Return an action type in words, as a choice's label: "Took over", "Shopify lookup"."""
     words = _LABELS.get(action) or (_fill(_PHRASES[action][0], {}) if action in _PHRASES else _unnamed(action))

@@ -2,10 +2,11 @@
 
     python -m tests.bench [--json] [--quick] [--repeats N]
 
-Builds its own data on dynoxide (conversations of 8 KB), serves the console by gunicorn as in production, and asks
-for its pages through HTTP as one signed-in agent: each page in turn with all the others and with the bare DynamoDB
-calls that it makes (tests.bench.served). Prints medians and ratios; --json prints one object; --quick builds a
-hundredth and ends within a minute.
+Builds its own data on dynoxide (conversations of 8 KB, a trail), serves the console by gunicorn as in production, and
+asks for its pages through HTTP as a signed-in agent, and for the audit review as an auditor: each page in turn with all
+the others and with the bare DynamoDB calls that it makes (tests.bench.served). Prints medians and ratios, and the CPU
+that the console itself spends on a page, without the store's: the least and the median. --json prints one object;
+--quick builds a hundredth and ends within a minute.
 """
 
 import argparse
@@ -27,14 +28,21 @@ HELD, WAITING_BESIDE_HELD = 1_000, 10
 DEEP = 8
 # Those of a conversation with so many messages.
 MESSAGES = 200
+# Entries of the trail, of as many conversations as a review of a busy platform shows: each other one is of another.
+ENTRIES = 2_000
 
 
 @dataclass
 class Page:
-    """One page: where it is, and what its answers took (ms). `bare`: its DynamoDB calls alone."""
+    """One page: where it is, who asks for it, and what its answers took (ms).
+
+    `cpu` is what the console's process spent, `bare` what the page's DynamoDB calls alone took.
+    """
 
     address: str
+    browser: "Browser"
     ms: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     bare: list[float] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     units: float = 0
@@ -47,6 +55,7 @@ class Page:
             "ms": round(ms, 2),
             "bare_ms": round(bare, 2),
             "ratio": round(ms / bare, 2),
+            "cpu_ms": {"least": round(min(self.cpu), 2), "median": round(statistics.median(self.cpu), 2)},
             "requests": self.requests,
             "rcu": self.units,
             "page_kb": round(self.bytes / 1000, 1),
@@ -54,11 +63,12 @@ class Page:
 
 
 class Browser:
-    """One connection of one signed-in person."""
+    """A signed-in person. All share one connection, which gunicorn would close if it were idle for some seconds."""
+
+    _connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
 
     def __init__(self, cookie: str) -> None:
         self._cookie = cookie
-        self._connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
 
     def get(self, address: str, **headers: str) -> tuple[bytes, dict[str, str], float]:
         """Body, headers, milliseconds. Raises where the answer is not 200."""
@@ -89,8 +99,9 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     from conversations.handoff.stored import attention_in, held_in, urgent_in, waiting_in
     from conversations.queue_index.refreshing import fill_partitions
     from demo.server_process import plain_client
-    from tests.bench import platform
+    from tests.bench import audit, platform, side_by_side
     from tests.dynamodb import to_dynamodb
+    from tests.items import shelving_done
 
     settings.DYNAMODB_ENDPOINT = endpoint
     client = plain_client(endpoint)
@@ -123,6 +134,8 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
         text.replace("@created@", clock.to_iso(clock.now())).replace("@updated@", clock.to_iso(clock.now()))
     )
     client.put_item(TableName=table_name("CONVERSATIONS"), Item=to_dynamodb(long))
+    side_by_side.fill(client, table_name("AUDIT"), audit.items(ENTRIES))
+    client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(shelving_done()))
     now = clock.to_iso(clock.now())
     beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z"}
     beat |= dict.fromkeys(("last_sweep_at", "backfilled_at", "partitions_at"), now)
@@ -132,34 +145,41 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     return reference_of(long["primary_channel"], long["conversation_id"])
 
 
-def sign_in(sizes: tuple[int, ...]) -> str:
-    """The cookie of an agent of all these companies."""
+def browsers(sizes: tuple[int, ...]) -> tuple[Browser, Browser]:
+    """Those of an agent of all these companies, and of an auditor of everything."""
+    from tests import people
+
+    scope = [company_of(each) for each in [*map(str, sizes), "held", "long"]]
+    agent = people.member("bench.agent", scope=scope)
+    return _signed_in(agent), _signed_in(people.member("bench.auditor", role="auditor", scope=["*"]))
+
+
+def _signed_in(account: Any) -> Browser:
     from django.conf import settings
 
     from tests import people
 
-    account = people.member("bench.agent", scope=[company_of(each) for each in [*map(str, sizes), "held", "long"]])
-    client = people.signed_in(account)
     name = settings.SESSION_COOKIE_NAME
-    return f"{name}={client.cookies[name].value}"
+    return Browser(f"{name}={people.signed_in(account).cookies[name].value}")
 
 
-def pages_of(browser: Browser, sizes: tuple[int, ...], reference: str) -> dict[str, Page]:
+def pages_of(browser: Browser, auditor: Browser, sizes: tuple[int, ...], reference: str) -> dict[str, Page]:
     """Every page that is measured, by name."""
     from tests.bench.platform import PROJECT
 
     pages = {}
     for size in sizes:
         lists, queue = f"/conversations/companies/{company_of(size)}/", f"/queue/?company={company_of(size)}"
-        pages[f"list_of_50@{size}"] = Page(lists)
-        pages[f"project_of_50@{size}"] = Page(f"{lists}projects/{PROJECT}/")
-        pages[f"queue_of_25@{size}"] = Page(queue)
-        pages[f"attention_of_25@{size}"] = Page(f"{queue}&tab=attention")
+        pages[f"list_of_50@{size}"] = Page(lists, browser)
+        pages[f"project_of_50@{size}"] = Page(f"{lists}projects/{PROJECT}/", browser)
+        pages[f"queue_of_25@{size}"] = Page(queue, browser)
+        pages[f"attention_of_25@{size}"] = Page(f"{queue}&tab=attention", browser)
         if size != sizes[1]:
-            pages[f"list_of_50_deep@{size}"] = Page(following(browser, lists, DEEP if size >= 1000 else 2))
-            pages[f"queue_of_25_deep@{size}"] = Page(following(browser, queue, 3 if size >= 1000 else 0))
-    pages["queue_beside_1000_held"] = Page(f"/queue/?company={company_of('held')}")
-    pages[f"conversation_of_{MESSAGES}"] = Page(f"/conversations/{reference}/")
+            pages[f"list_of_50_deep@{size}"] = Page(following(browser, lists, DEEP if size >= 1000 else 2), browser)
+            pages[f"queue_of_25_deep@{size}"] = Page(following(browser, queue, 3 if size >= 1000 else 0), browser)
+    pages["queue_beside_1000_held"] = Page(f"/queue/?company={company_of('held')}", browser)
+    pages[f"conversation_of_{MESSAGES}"] = Page(f"/conversations/{reference}/", browser)
+    pages["audit_review_of_50"] = Page("/audit/", auditor)
     return pages
 
 
@@ -174,9 +194,10 @@ def following(browser: Browser, address: str, times: int) -> str:
     return address
 
 
-def measure(browser: Browser, pages: dict[str, Page], repeats: int) -> None:
+def measure(pages: dict[str, Page], repeats: int) -> None:
     """Ask for everything in turn, `repeats` times."""
     for page in pages.values():
+        browser = page.browser
         for _ in range(6):  # so that both workers have what they remember
             browser.get(page.address)
         page.bytes = len(browser.get(page.address)[0])
@@ -186,8 +207,10 @@ def measure(browser: Browser, pages: dict[str, Page], repeats: int) -> None:
             browser.get(f"/bare{page.address}")
     for _ in range(repeats):
         for page in pages.values():
-            page.ms.append(browser.get(page.address)[2])
-            page.bare.append(browser.get(f"/bare{page.address}")[2])
+            _, told, taken = page.browser.get(page.address)
+            page.ms.append(taken)
+            page.cpu.append(float(told["x-cpu-ms"]))
+            page.bare.append(page.browser.get(f"/bare{page.address}")[2])
 
 
 def report(pages: dict[str, Page], sizes: tuple[int, ...], memory: list[float]) -> dict[str, Any]:
@@ -226,19 +249,21 @@ def main() -> None:
 
             django.setup()
             reference = build(engine.endpoint, sizes)
-            browser = Browser(sign_in(sizes))
+            agent, auditor = browsers(sizes)
             with serving(environment) as process:
-                pages = pages_of(browser, sizes, reference)
-                measure(browser, pages, repeats)
+                pages = pages_of(agent, auditor, sizes, reference)
+                measure(pages, repeats)
                 memory = memory_of(process)
     found = report(pages, sizes, memory)
     if options.json:
         print(json.dumps(found))
         return
-    print(f"{'page':28}{'ms':>8}{'bare':>8}{'ratio':>7}{'rcu':>6}{'KB':>7}  requests besides who asks")
+    heads = ("ms", "bare", "ratio", "cpu", "least", "rcu", "KB")
+    print(f"{'page':28}{''.join(f'{each:>8}' for each in heads)}  requests besides who asks")
     for name, one in found["pages"].items():
-        cost = f"{one['ms']:8}{one['bare_ms']:8}{one['ratio']:7}{one['rcu']:6}{one['page_kb']:7}"
-        print(f"{name:28}{cost}  {' '.join(one['requests'])}")
+        cpu = one["cpu_ms"]
+        figures = (one["ms"], one["bare_ms"], one["ratio"], cpu["median"], cpu["least"], one["rcu"], one["page_kb"])
+        print(f"{name:28}{''.join(f'{each:8}' for each in figures)}  {' '.join(one['requests'])}")
     for name, value in list(found.items())[1:]:
         print(f"{name}: {value}")
 

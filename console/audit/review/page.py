@@ -1,9 +1,10 @@
 """One page of a review for its template: entries as sentences, their companies, and the filters in words."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 
 from django.urls import reverse
 
@@ -79,7 +80,11 @@ def review_page(review: Review, staff: Staff, companies: Mapping[str, str], curs
         raise TableMissing("AUDIT")
     rows_read, _, missing = rows_and_records(found.entries)
     projects = _project_names(found.entries, staff)
-    rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, rows_read, strict=True)]
+    # A page has few companies and projects, and each text takes time.
+    mask = cache(redact)
+    rows = [
+        _row(entry, row, staff, companies, projects, mask) for entry, row in zip(found.entries, rows_read, strict=True)
+    ]
     # Some keys have an earlier time than the one shown. The cursor follows the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
@@ -115,19 +120,20 @@ def _row(
     staff: Staff,
     companies: Mapping[str, str],
     projects: Mapping[tuple[str, str], str],
+    mask: Callable[[str], str],
 ) -> ReviewRow:
     trail = text_of(entry.plain("conversation_id"))
     company = text_of(entry.plain("company_id") or entry.owner)
     about, pair = "", _project_in(trail)
     if pair:
-        about = f"{redact(projects.get(pair) or pair[1])} · {mask_identifier(trail.rpartition('#')[2])}"
+        about = f"{mask(projects.get(pair) or pair[1])} · {mask_identifier(trail.rpartition('#')[2])}"
     return ReviewRow(
         entry=row,
         url=reverse("audit-entry", args=[row.reference]),
-        place=redact(trail) if is_conversation_trail(trail) else name_of(trail),
+        place=mask(trail) if is_conversation_trail(trail) else name_of(trail),
         place_url=conversation_url(trail, staff) or reverse("trail", args=[seal("trail", trail)]),
-        company=redact(company),
-        company_name=redact(companies.get(company, company)),
+        company=mask(company),
+        company_name=mask(companies.get(company, company)),
         about=about,
     )
 

@@ -21,7 +21,7 @@ from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
-from console.store.models import query
+from console.store.models import Key, query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
@@ -205,9 +205,9 @@ EPOCHS_BEGIN = Keyset(SPLIT)
 _ANYTHING = (" ", "\U0010ffff")
 
 
-def identity_of(entry: AuditEntry) -> tuple[str, str]:
-    """Return the entry's key in the table: its trail and its `ts_action_id`, which every stored entry has."""
-    return str(entry.raw["conversation_id"].get("S", "")), str(entry.raw["ts_action_id"].get("S", ""))
+def identity_of(raw: Key) -> tuple[str, str]:
+    """Return an entry's key in the table: its trail and its `ts_action_id`, which every stored entry has."""
+    return str(raw["conversation_id"].get("S", "")), str(raw["ts_action_id"].get("S", ""))
 
 
 def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple[str, str]:
@@ -240,7 +240,7 @@ class TrailPartition:
     least: int = 0
 
     @property
-    def stream(self) -> Stream[AuditEntry]:
+    def stream(self) -> Stream[Key]:
         """The partition as an unread stream, for merging with others."""
         return Stream(place=[self._first_range, START], read=self.read)
 
@@ -253,8 +253,11 @@ class TrailPartition:
     def _first_range(self) -> int:
         return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
 
-    def read(self, place: Place, limit: int) -> Chunk[AuditEntry]:
-        """Read at most `limit` further entries with one Query, more of a filtered shelf. Raises the store's errors."""
+    def read(self, place: Place, limit: int) -> Chunk[Key]:
+        """Read at most `limit` further entries with one Query, more of a filtered shelf, as DynamoDB JSON.
+
+        Most are read in vain, because those of other partitions come first. Raises the store's errors.
+        """
         limit = max(limit, self.least)
         number, start = place
         since = self.since
@@ -275,10 +278,10 @@ class TrailPartition:
             start=start or None,
         )
         found = []
-        for entry in map(AuditEntry.from_raw_data, items):
-            trail, key = identity_of(entry)
+        for raw in items:
+            trail, key = identity_of(raw)
             if key != high and not self.start.has_seen(key, trail):
-                found.append(Candidate((key, trail), START, entry))
+                found.append(Candidate((key, trail), START, raw))
         if last:
             return Chunk(found, [number, last])
         if number == TIMESTAMPS and self._has_dates:

@@ -177,7 +177,8 @@ class _ReviewWalk:
                     break
                 reads -= 1
                 continue
-            order, entry = stream.waiting[0].order, stream.waiting[0].item
+            order, raw = stream.waiting[0].order, stream.waiting[0].item
+            entry = AuditEntry.from_raw_data(raw) if raw else None
             owners = self._owners_of(entry) if entry else None
             if entry is None or owners is None:
                 break
@@ -236,12 +237,12 @@ class _ReviewWalk:
     def _may_see(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         if self._staff.scope.everything:
             return True
-        trail = identity_of(entry)[0]
+        trail = identity_of(entry.raw)[0]
         return trail == staff_trail(self._staff.username) or scoping.covers_all(trail, owners, self._staff)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
         """Return the companies that an entry belongs to; None if unknown and the look-up budget is spent."""
-        trail, named = identity_of(entry)[0], entry.plain("company_id")
+        trail, named = identity_of(entry.raw)[0], entry.plain("company_id")
         owners = scoping.owners_of_trail(trail, (named,) if isinstance(named, str) and named else ())
         if owners or not scoping.is_conversation_trail(trail):
             return owners

@@ -173,6 +173,7 @@ def test_a_review_without_the_console_s_table_reads_type_by_type(store):
     store.drop_table("CONSOLE")
     assert not has_shelves()
     assert read_review(Review(), AUDITOR).entries == ()
+    store.create_tables("CONSOLE")
 
 
 def test_the_system_page_says_whether_entries_are_prepared(store):

@@ -231,6 +231,20 @@ class Message:
         """The text of all blocks in one line."""
         return " ".join(" ".join(block.text or block.label for block in self.blocks).split())
 
+    @property
+    def cost(self) -> str:
+        """What it took, "" if nothing is stored: `850 ms · 1180 prompt (96 cached) + 96 completion = 1276 tokens`."""
+        words = {"prompt": "{} prompt", "cached": "({} cached)", "completion": "+ {} completion", "total": "= {}"}
+        counts = [text.format(self.tokens[kind]) for kind, text in words.items() if kind in self.tokens]
+        took = "" if self.processing_ms is None else f"{self.processing_ms} ms"
+        return " · ".join(part for part in (took, " ".join([*counts, "tokens"]) if counts else "") if part)
+
+    @property
+    def plain_text(self) -> str:
+        """Its text, if it has nothing else; else ""."""
+        block = self.blocks[0] if len(self.blocks) == 1 else None
+        return block.text if block and block.kind == "text" and not block.quoted else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:

@@ -8,7 +8,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from console.audit.shelves import KEY as SHELVING
+from console.audit.review.plan import ShelvingState
 from console.clock import to_iso
 from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
@@ -42,7 +42,8 @@ def items(now: datetime, further: int = 0) -> Iterator[Record]:
         for number, group in enumerate(company.get("group", ()), 1):
             yield "CONSOLE", {"pk": f"GROUPS#{company['id']}", "sk": f"group{number}", "version": 1, **group}
     # Every entry of the demo is written with its shelf.
-    yield "CONSOLE", SHELVING | {"done_at": to_iso(now), "shelved": 0}
+    partition, sort_key = ShelvingState.KEY
+    yield "CONSOLE", {"pk": partition, "sk": sort_key, "done_at": to_iso(now), "shelved": 0}
     yield from _saved_replies(now)
     for part in (conversations, volume, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)

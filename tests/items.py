@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.audit.shelves import KEY as SHELVING
-from console.trail.actions import shelf_of
+from console.audit.review.plan import ShelvingState
+from console.trail.actions import SHELF_OF
 from conversations.converting import reference_of
 from tests.dynamodb import Store
 
@@ -122,11 +122,12 @@ def entry(
         **({"actor": actor, "gsi_actor": actor, "actor_role": role} if actor else {}),
         **({"company_id": company, "gsi_company_id": company} if company else {}),
         **({} if payload is None else {"action_payload_redacted": json.dumps(payload)}),
-        **({"gsi_shelf": shelf} if (shelf := shelf_of(action)) else {}),
+        **({"gsi_shelf": shelf} if (shelf := SHELF_OF.get(action)) else {}),
     } | more
     return {name: value for name, value in item.items() if value is not ...}
 
 
 def shelving_done() -> dict[str, Any]:
     """What says that every entry of the console's own is on its shelf."""
-    return SHELVING | {"done_at": clock.to_iso(clock.now()), "shelved": 0}
+    partition, sort_key = ShelvingState.KEY
+    return {"pk": partition, "sk": sort_key, "done_at": clock.to_iso(clock.now()), "shelved": 0}

@@ -1,4 +1,4 @@
-"""Whether reviews can rely on shelves (`console.trail.actions.SHELVES`), and shelving what was written without one.
+"""Putting entries of earlier versions on their shelves (`console.trail.actions.SHELVES`), where reviews find them.
 
 The write of an entry says its shelf. Older entries get theirs from `manage.py audit shelve`; until it has come to the
 end of the table, a shelf may lack some of them, and reviews read each action type by itself.
@@ -10,25 +10,23 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 
 from console import clock
-from console.audit.archive.walk import PAGE_ITEMS, next_page
-from console.caching import cached_for, invalidate
-from console.errors import BadReference, Invalid, NotFound, TableMissing
+from console.audit.archive.walk import next_page, walk_on
+from console.audit.review.plan import SHELF, ShelvingState, is_shelved
+from console.caching import invalidate
+from console.errors import BadReference, Invalid, TableMissing
 from console.refs import seal_data, unseal_data
 from console.store.calls import ConditionFailed, parallel
-from console.store.models import Key, StoreModel, TableMeta
+from console.store.models import Key
 from console.store.presence import index_ready, table_ready
 from console.system_sections import SystemSection
-from console.trail.actions import shelf_of
-from console.trail.models import AuditEntry, ShelfIndex
+from console.trail.actions import SHELF_OF
+from console.trail.models import AuditEntry
 
-INDEX = ShelfIndex.Meta.index_name
 TITLE = "Audit review"
-KEY = {"pk": "SHELVES", "sk": "STATE"}
 COMMAND = "manage.py audit shelve"
 # Entries that are written at once.
 AT_ONCE = 20
@@ -36,40 +34,6 @@ _PLACE = "shelving"
 _READ = ("conversation_id", "ts_action_id", "action_type", "gsi_shelf")
 # Called after each page with the entries read in it, and those shelved in it.
 Progress = Callable[[int, int], None]
-
-
-class ShelvingState(StoreModel):
-    """How far shelving has come: `done_at` once it has reached the end of the table, else the sealed place it is at."""
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True, default=KEY["pk"])
-    sk = UnicodeAttribute(range_key=True, default=KEY["sk"])
-    done_at = UnicodeAttribute(null=True)
-    # A key of the table, sealed because it may contain a phone number.
-    place = UnicodeAttribute(null=True)
-    shelved = NumberAttribute(default=0)
-
-
-def has_shelves() -> bool:
-    """Return whether each shelf has all of its entries here. At most a DescribeTable and a GetItem a minute.
-
-    Raises the store's errors.
-    """
-    return index_ready("AUDIT", INDEX) and _is_done()
-
-
-@cached_for(60)
-def _is_done() -> bool:
-    return _read_state().done_at is not None
-
-
-def _read_state() -> ShelvingState:
-    try:
-        return ShelvingState.get(KEY["pk"], KEY["sk"], consistent_read=True)
-    except (NotFound, TableMissing):
-        return ShelvingState()
 
 
 def shelve_all(units: float, writes: float, progress: Progress) -> int:
@@ -81,20 +45,14 @@ def shelve_all(units: float, writes: float, progress: Progress) -> int:
     """
     if not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
-    if not index_ready("AUDIT", INDEX):
-        raise Invalid(f"The audit table has no {INDEX}. To add it, run manage.py tables check --cloudformation.")
-    state = _read_state()
+    if not index_ready("AUDIT", SHELF):
+        raise Invalid(f"The audit table has no {SHELF}. To add it, run manage.py tables check --cloudformation.")
+    state = ShelvingState.read()
     if state.done_at is not None:
         state = ShelvingState()
     # What is done again counts as undone: entries may lack their shelf.
     state.save()
-    scan = AuditEntry.scan(
-        page_size=PAGE_ITEMS,
-        last_evaluated_key=_opened(state.place),
-        consistent_read=True,
-        rate_limit=units,
-        attributes_to_get=list(_READ),
-    ).page_iter
+    scan = walk_on(_opened(state.place), _READ, units)
     is_at_end = False
     while not is_at_end:
         page = next_page(scan)
@@ -106,7 +64,7 @@ def shelve_all(units: float, writes: float, progress: Progress) -> int:
         state.done_at = clock.to_iso(clock.now()) if is_at_end else None
         state.save()
         progress(len(page["Items"]), shelved)
-    invalidate(_is_done)
+    invalidate(is_shelved)
     return int(state.shelved)
 
 
@@ -121,7 +79,7 @@ def _opened(place: str | None) -> Key | None:
 def _shelve(items: list[Key], writes: float) -> int:
     """Shelve those of these entries that are not where they belong; return how many."""
     entries = map(AuditEntry.from_raw_data, items)
-    found = ((each, shelf_of(str(each.plain("action_type") or ""))) for each in entries)
+    found = ((each, SHELF_OF.get(str(each.plain("action_type") or ""))) for each in entries)
     misplaced = [(entry, shelf) for entry, shelf in found if shelf and entry.gsi_shelf != shelf]
     written = 0
     for start in range(0, len(misplaced), AT_ONCE):
@@ -151,10 +109,10 @@ def section(now: datetime) -> SystemSection:
     """Return the review's section of the system page: whether it reads shelves. Raises the store's errors."""
     if not table_ready("AUDIT"):
         return SystemSection(TITLE, "no table", "The audit table is missing, so there is no review.")
-    if not index_ready("AUDIT", INDEX):
-        words = f"It reads each action type by itself, because the audit table has no {INDEX}."
+    if not index_ready("AUDIT", SHELF):
+        words = f"It reads each action type by itself, because the audit table has no {SHELF}."
         return SystemSection(TITLE, "slower", words, hints=("manage.py tables check --cloudformation",))
-    state = _read_state()
+    state = ShelvingState.read()
     if state.done_at is None:
         words = f"It reads each action type by itself until {COMMAND} has prepared older entries."
         return SystemSection(TITLE, "slower", words, "human", hints=(COMMAND,))

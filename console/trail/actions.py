@@ -222,12 +222,8 @@ FIRST_SHELF = "first"
 SHELVES: dict[str, tuple[str, ...]] = {
     FIRST_SHELF: tuple(each for each in DEFAULT_ACTIONS if each not in MIDDLEWARE)
 } | {slugify(group): actions for group, actions in GROUPS.items() if group not in SHOWN_AT_FIRST}
-_SHELF_OF = {action: shelf for shelf, actions in SHELVES.items() for action in actions}
-
-
-def shelf_of(action: str) -> str | None:
-    """Return the shelf of an action type; None for one that only other services write."""
-    return _SHELF_OF.get(action)
+# The shelf of each action type; none for one that only other services write.
+SHELF_OF: dict[str, str] = {action: shelf for shelf, actions in SHELVES.items() for action in actions}
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------

@@ -118,12 +118,12 @@ def main() -> None:
             build(engine.endpoint, sizes)
             browser = Browser(sign_in(sizes))
             pages = {
-                f"{report}@{size}": Page(f"/insight/{report}/?company={company_of(size)}&period={DAYS}")
+                f"{report}@{size}": Page(f"/insight/{report}/?company={company_of(size)}&period={DAYS}", browser)
                 for report in REPORTS
                 for size in sizes
             }
             with serving(environment):
-                measure(browser, pages, options.repeats)
+                measure(pages, options.repeats)
     found = {name: page.figures() for name, page in pages.items()}
     if options.json:
         print(json.dumps(found))

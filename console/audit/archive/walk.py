@@ -1,7 +1,7 @@
-"""Reading the whole audit table for the archiving command: in segments, page by page, at a limited rate."""
+"""Reading the whole audit table for commands: in segments or from a key on, page by page, at a limited rate."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from console import clock
 from console.errors import Throttled
 from console.store.calls import parallel, table_name
 from console.store.connection import call
+from console.store.models import Key
 from console.trail.actions import instant_of, is_live
 from console.trail.models import AuditEntry
 
@@ -43,6 +44,20 @@ def walk(since: datetime, until: datetime, segments: int, units: float) -> Itera
         entries = [AuditEntry.from_raw_data(raw) for page in pages for raw in page["Items"]]
         wanted = (each for each in entries if (at := instant_of(each)) is None or since <= at < until)
         yield len(entries), [each for each in wanted if is_live(each, now)]
+
+
+def walk_on(start: Key | None, attributes: Sequence[str], units: float) -> PageIterator[Any]:
+    """Return a Scan of these attributes of every entry after a key (None: of all), for `next_page`.
+
+    Consumes about `units` read units a second. For commands only.
+    """
+    return AuditEntry.scan(
+        page_size=PAGE_ITEMS,
+        last_evaluated_key=start,
+        consistent_read=True,
+        rate_limit=units,
+        attributes_to_get=list(attributes),
+    ).page_iter
 
 
 def next_page(scan: PageIterator[Any]) -> Any:

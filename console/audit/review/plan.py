@@ -9,24 +9,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import ClassVar, Self
 
 from django.conf import settings
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.queries import SPLIT, read_entries
-from console.audit.shelves import has_shelves
-from console.errors import NotFound
+from console.caching import cached_for
+from console.errors import NotFound, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
-from console.store.models import Key, query
+from console.store.models import Key, StoreModel, TableMeta, query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
-from console.trail.actions import DEFAULT_ACTIONS, GROUPS, LONGEST_PERIOD, SHELVES, shelf_of
-from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord, ShelfIndex
+from console.trail.actions import DEFAULT_ACTIONS, GROUPS, LONGEST_PERIOD, SHELF_OF, SHELVES
+from console.trail.models import (
+    ActionTypeIndex,
+    ActorIndex,
+    AuditEntry,
+    CompanyIndex,
+    IdempotencyRecord,
+    ShelfIndex,
+)
 from console.trail.recording import staff_trail
 
 # A value of `Review.actor`: entries without an actor, as the middleware writes them.
@@ -121,7 +130,7 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             return Plan(partitions, review.actions)
         notices.append(NO_ACTOR_INDEX)
     actions = review.actions or DEFAULT_ACTIONS
-    ours = [action for action in actions if shelf_of(action)]
+    ours = [action for action in actions if SHELF_OF.get(action)]
     by_type = actions
     by_company: list[tuple[str, str]] = []
     if review.company and ours:
@@ -137,16 +146,46 @@ def plan_for(review: Review, staff: Staff) -> Plan:
     return Plan((*by_company, *_partitions_of_types(by_type)), actions, tuple(notices))
 
 
+class ShelvingState(StoreModel):
+    """How far `manage.py audit shelve` has come: `done_at` once it is done, else the place where it goes on."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    KEY: ClassVar = ("SHELVES", "STATE")
+
+    pk = UnicodeAttribute(hash_key=True, default=KEY[0])
+    sk = UnicodeAttribute(range_key=True, default=KEY[1])
+    done_at = UnicodeAttribute(null=True)
+    # A key of the table, sealed because it may contain a phone number.
+    place = UnicodeAttribute(null=True)
+    shelved = NumberAttribute(default=0)
+
+    @classmethod
+    def read(cls) -> Self:
+        """Return the state; that of the beginning if there is none. One GetItem. Raises the store's other errors."""
+        try:
+            return cls.get(*cls.KEY, consistent_read=True)
+        except (NotFound, TableMissing):
+            return cls()
+
+
+@cached_for(60)
+def is_shelved() -> bool:
+    """Return whether each shelf has all of its entries. Each worker reads it at most once a minute."""
+    return ShelvingState.read().done_at is not None
+
+
 def _partitions_of_types(actions: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield a partition for each shelf of which all types are wanted, and for each other type.
 
     A shelf is never read for a part of it: what matches could be far apart.
     """
     shelves = [each for each, types in SHELVES.items() if set(actions).issuperset(types)]
-    if shelves and not has_shelves():
+    if shelves and not (index_ready("AUDIT", SHELF) and is_shelved()):
         shelves = []
     yield from ((SHELF, each) for each in shelves)
-    yield from ((ACTION_TYPE, each) for each in actions if shelf_of(each) not in shelves)
+    yield from ((ACTION_TYPE, each) for each in actions if SHELF_OF.get(each) not in shelves)
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:

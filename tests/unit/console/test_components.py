@@ -7,6 +7,8 @@ from django import forms
 from django.forms.renderers import DjangoTemplates
 from django.template import Context, Template
 
+from console.trees import tree_of
+
 
 class Tags(HTMLParser):
     """What HTML says, without its white space."""
@@ -94,3 +96,26 @@ def test_a_select_says_what_djangos_says(value):
     select = forms.Select(choices=[("UTC", "UTC"), ("Europe <&>", [("a'b", "A & B"), ("c", "C")]), (4, "D")])
     ours, theirs = (select.render("zone", value, attrs, each) for each in (None, DjangoTemplates()))
     assert Tags(ours).found == Tags(theirs).found
+
+
+def test_a_tree_shows_each_kind_of_value_and_escapes_what_is_stored():
+    value = {"<b>": "<i>x</i>", "n": 1, "none": None, "list": [True, []], "empty": {}}
+    html = Template("{% tree node %}").render(Context({"node": tree_of(value)}))
+    assert (
+        Tags(html).found
+        == Tags(
+            '<ul class="tree"><li><details open><summary><span class="kind">object, 5</span></summary><ul>'
+            '<li><span class="key">&lt;b&gt;:</span> <bdi class="string">&lt;i&gt;x&lt;/i&gt;</bdi></li>'
+            '<li><span class="key">n:</span> <bdi class="number">1</bdi></li>'
+            '<li><span class="key">none:</span> <bdi class="null">null</bdi></li>'
+            '<li><details open><summary><span class="key">list</span> <span class="kind">list, 2</span></summary><ul>'
+            '<li><bdi class="boolean">true</bdi></li><li><span class="kind">empty list</span></li></ul></details></li>'
+            '<li><span class="key">empty:</span> <span class="kind">empty object</span></li></ul></details></li></ul>'
+        ).found
+    )
+
+
+def test_attributes_of_a_widget_are_escaped_and_false_ones_left_out():
+    widget = {"id": 'a"b', "required": True, "hidden": False, "maxlength": 5}
+    html = Template("<input{% attributes widget %}>").render(Context({"widget": widget}))
+    assert Tags(html).found == [("input", [("id", 'a"b'), ("maxlength", "5"), ("required", None)])]

@@ -256,3 +256,20 @@ def test_lone_surrogates_of_json_escapes_can_be_sent():
 def test_an_anchor_holds_no_digits_that_could_pass_for_a_phone_number(entry_id):
     stored = StoredMessages.of({"L": [{"M": {"entry_id": {"S": entry_id}, "content": {"S": "x"}}}]})
     assert re.fullmatch(r"[a-p]{16}", stored.anchor(1))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "took", "cost"),
+    [
+        (
+            {"prompt": 1180, "cached": 96, "completion": 0, "total": 1180},
+            *(850, "850 ms · 1180 prompt (96 cached) + 0 completion = 1180 tokens"),
+        ),
+        ({"total": 7}, None, "= 7 tokens"),
+        ({}, 0, "0 ms"),
+        ({}, None, ""),
+    ],
+)
+def test_what_a_message_took_is_said_in_one_line(tokens, took, cost):
+    message = Message(1, "a", Speaker.AI, "AI", None, (), tokens=tokens, processing_ms=took)
+    assert message.cost == cost

@@ -8,9 +8,10 @@ from django.core.management.base import CommandError
 
 from console import caching
 from console.audit import shelves
-from console.audit.review.plan import Review, known_actions, plan_for
+from console.audit.archive import walk
+from console.audit.review.plan import Review, ShelvingState, is_shelved, known_actions, plan_for
 from console.audit.review.reading import every_page, read_review
-from console.audit.shelves import COMMAND, KEY, has_shelves, section, shelve_all
+from console.audit.shelves import COMMAND, section, shelve_all
 from console.errors import StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.store import calls, presence
@@ -20,6 +21,7 @@ from tests import items
 
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+KEY = dict(zip(("pk", "sk"), ShelvingState.KEY, strict=True))
 OURS, THEIRS = "ci-cuc-001", "ci-nwe-002"
 
 
@@ -91,7 +93,7 @@ def test_older_entries_are_shown_before_during_and_after_they_are_shelved(store,
     store.put_all("AUDIT", [entry(100 + n, Action.ROUTE) for n in range(5)])
     expected = [*(f"{n:05}" for n in range(40)), *(f"{n:05}" for n in range(100, 105))]
     assert shown(Review()) == expected
-    monkeypatch.setattr(shelves, "PAGE_ITEMS", 7)
+    monkeypatch.setattr(walk, "PAGE_ITEMS", 7)
     seen = []
 
     def look(*_: int) -> None:
@@ -100,14 +102,14 @@ def test_older_entries_are_shown_before_during_and_after_they_are_shelved(store,
 
     assert shelve_all(10_000, 10_000, look) == 40
     assert seen == [expected] * 7
-    assert has_shelves()
+    assert is_shelved()
     assert sorted(set(queries(Review()))) == ["action-type-index", "shelf-index"]
     by_service = {each["ts_action_id"] for each in store.all("AUDIT") if "gsi_shelf" not in each}
     assert len(by_service) == 5
 
 
 def test_shelving_continues_where_it_was_interrupted_and_changes_nothing_twice(store, monkeypatch):
-    monkeypatch.setattr(shelves, "PAGE_ITEMS", 10)
+    monkeypatch.setattr(walk, "PAGE_ITEMS", 10)
     store.put_all("AUDIT", [old(n, Action.HAND_OFF_TAKE, trail=f"+4477009{n:05}") for n in range(35)])
     rounds = []
 
@@ -121,7 +123,7 @@ def test_shelving_continues_where_it_was_interrupted_and_changes_nothing_twice(s
     state = store.get("CONSOLE", **KEY)
     assert (state["shelved"], "done_at" in state) == (20, False)
     assert "4477009" not in str(state)
-    assert not has_shelves()
+    assert not is_shelved()
     before = {each["ts_action_id"]: each for each in store.all("AUDIT") if "gsi_shelf" in each}
     with calls.budget(None) as budget:
         assert shelve() == 35
@@ -168,10 +170,10 @@ def test_a_reader_of_some_companies_gets_full_pages_from_a_shelf(store):
 
 def test_a_review_without_the_console_s_table_reads_type_by_type(store):
     shelve()
-    assert has_shelves()
+    assert is_shelved()
     caching.invalidate_all()
     store.drop_table("CONSOLE")
-    assert not has_shelves()
+    assert not is_shelved()
     assert read_review(Review(), AUDITOR).entries == ()
     store.create_tables("CONSOLE")
 
@@ -202,5 +204,5 @@ def test_a_fault_leaves_shelving_unfinished(store, monkeypatch):
         shelve()
     monkeypatch.undo()
     caching.invalidate_all()
-    assert not has_shelves()
+    assert not is_shelved()
     assert len(shown(Review())) == 3

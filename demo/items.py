@@ -8,7 +8,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from console.audit.review.plan import ShelvingState
+from console.audit.review.plan import BackfillState
 from console.clock import to_iso
 from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
@@ -41,9 +41,9 @@ def items(now: datetime, further: int = 0) -> Iterator[Record]:
             yield "CONSOLE", {"pk": partition_of(company["id"]), "sk": COMPANY, "version": 1, **levels}
         for number, group in enumerate(company.get("group", ()), 1):
             yield "CONSOLE", {"pk": f"GROUPS#{company['id']}", "sk": f"group{number}", "version": 1, **group}
-    # Every entry of the demo is written with its shelf.
-    partition, sort_key = ShelvingState.KEY
-    yield "CONSOLE", {"pk": partition, "sk": sort_key, "done_at": to_iso(now), "shelved": 0}
+    # Every entry of the demo is written with its review partition.
+    partition, sort_key = BackfillState.KEY
+    yield "CONSOLE", {"pk": partition, "sk": sort_key, "done_at": to_iso(now), "written": 0}
     yield from _saved_replies(now)
     for part in (conversations, volume, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)

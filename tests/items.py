@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.audit.review.plan import ShelvingState
-from console.trail.actions import SHELF_OF
+from console.audit.review.plan import BackfillState
+from console.trail.actions import REVIEW_PARTITION_OF
 from conversations.converting import reference_of
 from tests.dynamodb import Store
 
@@ -112,7 +112,7 @@ def entry(
 ) -> dict[str, Any]:
     """An entry of the audit trail. With `actor` or `company` it is in their index; `...` leaves an attribute out.
 
-    The console's own actions are on their shelf.
+    The console's own actions are on their review partition.
     """
     item = {
         "conversation_id": trail,
@@ -122,12 +122,12 @@ def entry(
         **({"actor": actor, "gsi_actor": actor, "actor_role": role} if actor else {}),
         **({"company_id": company, "gsi_company_id": company} if company else {}),
         **({} if payload is None else {"action_payload_redacted": json.dumps(payload)}),
-        **({"gsi_shelf": shelf} if (shelf := SHELF_OF.get(action)) else {}),
+        **({"gsi_review": partition} if (partition := REVIEW_PARTITION_OF.get(action)) else {}),
     } | more
     return {name: value for name, value in item.items() if value is not ...}
 
 
-def shelving_done() -> dict[str, Any]:
-    """What says that every entry of the console's own is on its shelf."""
-    partition, sort_key = ShelvingState.KEY
-    return {"pk": partition, "sk": sort_key, "done_at": clock.to_iso(clock.now()), "shelved": 0}
+def backfill_done() -> dict[str, Any]:
+    """What says that every entry of the console's own is on its review partition."""
+    partition, sort_key = BackfillState.KEY
+    return {"pk": partition, "sk": sort_key, "done_at": clock.to_iso(clock.now()), "written": 0}

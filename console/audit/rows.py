@@ -287,7 +287,7 @@ def _recipients_of(entries: Iterable[AuditEntry], recipient: tuple[str, ...] | N
 def _may_name_recipient(entry: AuditEntry) -> bool:
     """Return whether an entry of the console has a reason that was written before names were masked in them.
 
-    Versions that mask names also write the shelf; entries of earlier ones got theirs later.
+    Versions that mask names also write the review partition; entries of earlier ones got theirs later.
     """
-    masks = entry.gsi_shelf and not entry.shelved_later
+    masks = entry.gsi_review and not entry.is_backfilled
     return not masks and "reason" in _text(entry.plain("action_payload_redacted"))

@@ -75,7 +75,17 @@ _MESSAGES = (
 # What a change of a conversation is noted in besides: timers and facts.
 _HANDLING = (*_MESSAGES, "DUE*", "LOCK*", "INSIGHT*")
 # What pages alone read and write.
-_PEOPLE = ("AWAY", "OIDC*", "PRESENCE*", "SAVED_REPLIES*", "SEEN*", "SHELVES", "TENANT*", "THROTTLE*", "VIEWS*")
+_PEOPLE = (
+    "AWAY",
+    "OIDC*",
+    "PRESENCE*",
+    "SAVED_REPLIES*",
+    "SEEN*",
+    "REVIEW_PARTITIONS",
+    "TENANT*",
+    "THROTTLE*",
+    "VIEWS*",
+)
 _KEY_RECORD = ("SECRET_KEY",)
 
 

@@ -249,8 +249,8 @@ _SPECS = (
             ),
             IndexSpec("actor-index", S("gsi_actor"), S("ts_action_id"), ours=True),
             IndexSpec("company-index", S("gsi_company_id"), S("ts_action_id"), ours=True),
-            # Sparse: only the console's own entries have the partition key, and each shelf holds several action types.
-            IndexSpec("shelf-index", S("gsi_shelf"), S("ts_action_id"), ours=True),
+            # Sparse: only the console's own entries have the partition key. Each partition holds several action types.
+            IndexSpec("review-index", S("gsi_review"), S("ts_action_id"), ours=True),
         ),
         ttl="expires_at",
         purpose="actions of services and staff",

@@ -215,15 +215,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
 SHOWN_AT_FIRST = ("Middleware", "Hand-off", "Looking at personal data", "Accounts", "Tenants")
 DEFAULT_ACTIONS: tuple[str, ...] = tuple(action for group in SHOWN_AT_FIRST for action in GROUPS[group])
 
-# A shelf is a partition of the index by shelf: the console's own action types that reviews read together, so that one
-# Query takes the place of one for each type. Entries are stored with theirs: a type that moves to another shelf needs
-# `manage.py audit shelve` again. The middleware's entries are on none, because only the console writes the attribute.
-FIRST_SHELF = "first"
-SHELVES: dict[str, tuple[str, ...]] = {
-    FIRST_SHELF: tuple(each for each in DEFAULT_ACTIONS if each not in MIDDLEWARE)
+# A review partition is one of review-index: the console's own action types that reviews read together, so that one
+# Query takes the place of one for each type. Entries are stored with theirs: a type that moves to another partition
+# needs `manage.py audit backfill` again. The middleware's entries are in none: only the console writes the attribute.
+FIRST = "first"
+REVIEW_PARTITIONS: dict[str, tuple[str, ...]] = {
+    FIRST: tuple(each for each in DEFAULT_ACTIONS if each not in MIDDLEWARE)
 } | {slugify(group): actions for group, actions in GROUPS.items() if group not in SHOWN_AT_FIRST}
-# The shelf of each action type; none for one that only other services write.
-SHELF_OF: dict[str, str] = {action: shelf for shelf, actions in SHELVES.items() for action in actions}
+# The review partition of each action type; none for one that only other services write.
+REVIEW_PARTITION_OF: dict[str, str] = {
+    action: partition for partition, actions in REVIEW_PARTITIONS.items() for action in actions
+}
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------

@@ -39,14 +39,14 @@ class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
     ts_action_id = UnicodeAttribute(range_key=True)
 
 
-class ShelfIndex(GlobalSecondaryIndex["AuditEntry"]):
-    """The console's own entries by shelf (`console.trail.actions.SHELVES`), by time (ours, sparse)."""
+class ReviewIndex(GlobalSecondaryIndex["AuditEntry"]):
+    """The console's own entries by review partition (`trail.actions.REVIEW_PARTITIONS`), by time (ours, sparse)."""
 
     class Meta:
-        index_name = "shelf-index"
+        index_name = "review-index"
         projection = AllProjection()
 
-    gsi_shelf = UnicodeAttribute(hash_key=True)
+    gsi_review = UnicodeAttribute(hash_key=True)
     ts_action_id = UnicodeAttribute(range_key=True)
 
 
@@ -76,9 +76,9 @@ class AuditEntry(ForeignModel):
     company_id = UnicodeAttribute(null=True)
     gsi_actor = UnicodeAttribute(null=True)
     gsi_company_id = UnicodeAttribute(null=True)
-    gsi_shelf = UnicodeAttribute(null=True)
-    # on entries that were written without a shelf
-    shelved_later = BooleanAttribute(null=True)
+    gsi_review = UnicodeAttribute(null=True)
+    # on entries that were written without a review partition
+    is_backfilled = BooleanAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
     # on entries repeated within a minute: how often in all
@@ -89,7 +89,7 @@ class AuditEntry(ForeignModel):
     by_action_type = ActionTypeIndex()
     by_actor = ActorIndex()
     by_company = CompanyIndex()
-    by_shelf = ShelfIndex()
+    by_review = ReviewIndex()
 
 
 class ConversationEventsIndex(GlobalSecondaryIndex["IdempotencyRecord"]):

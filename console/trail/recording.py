@@ -20,7 +20,7 @@ from console.redaction import redact_value
 from console.store.calls import ConditionFailed, table_name
 from console.store.connection import call, note_absent, transaction
 from console.store.presence import table_ready
-from console.trail.actions import SHELF_OF, Action, Result
+from console.trail.actions import REVIEW_PARTITION_OF, Action, Result
 from console.trail.models import AuditEntry
 
 logger = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ def build(entry: TrailEntry, at: datetime) -> AuditEntry:
         company_id=entry.company_id or None,
         gsi_actor=entry.actor.name,
         gsi_company_id=entry.company_id or None,
-        gsi_shelf=SHELF_OF.get(entry.action),
+        gsi_review=REVIEW_PARTITION_OF.get(entry.action),
         action_id=action_id,
         previous_action_id=entry.previous_action_id or None,
     )

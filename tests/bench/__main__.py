@@ -101,7 +101,7 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     from demo.server_process import plain_client
     from tests.bench import audit, platform, side_by_side
     from tests.dynamodb import to_dynamodb
-    from tests.items import shelving_done
+    from tests.items import backfill_done
 
     settings.DYNAMODB_ENDPOINT = endpoint
     client = plain_client(endpoint)
@@ -135,7 +135,7 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     )
     client.put_item(TableName=table_name("CONVERSATIONS"), Item=to_dynamodb(long))
     side_by_side.fill(client, table_name("AUDIT"), audit.items(ENTRIES))
-    client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(shelving_done()))
+    client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(backfill_done()))
     now = clock.to_iso(clock.now())
     beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z"}
     beat |= dict.fromkeys(("last_sweep_at", "backfilled_at", "partitions_at"), now)

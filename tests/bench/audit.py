@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from console.trail.actions import SHELF_OF
+from console.trail.actions import REVIEW_PARTITION_OF
 from tests.bench.side_by_side import Bench, Item, Question, main
 
 COMPANY = "ci-cuc-001"
@@ -43,7 +43,11 @@ def item(number: int, total: int) -> Item:
     }
     if "." in kind:
         names = {"actor": f"agent.{number % 30}", "actor_role": "agent", "company_id": COMPANY}
-        entry |= names | {"gsi_actor": names["actor"], "gsi_company_id": COMPANY, "gsi_shelf": SHELF_OF.get(kind) or ""}
+        entry |= names | {
+            "gsi_actor": names["actor"],
+            "gsi_company_id": COMPANY,
+            "gsi_review": REVIEW_PARTITION_OF.get(kind) or "",
+        }
     return entry
 
 

@@ -19,7 +19,7 @@ from console.staff.passwords import hash_password
 from conversations.converting import reference_of
 from tests.crawl.hostile.stored import Stored, put_back, taken
 from tests.dynamodb import Store
-from tests.items import shelving_done
+from tests.items import backfill_done
 from tests.people import COMPANY, OTHER_COMPANY, member
 from tests.queue import filled
 from tests.scenario import insight, saved_replies
@@ -120,7 +120,7 @@ def _build(store: Store, text: Callable[[str], str]) -> Scenario:
     )
     filled(store)
     store.put("CONSOLE", saved_replies.for_all())
-    store.put("CONSOLE", shelving_done())
+    store.put("CONSOLE", backfill_done())
     return Scenario(_side(store, "ours", people["agent"], text), _side(store, "theirs", None, text), people)
 
 

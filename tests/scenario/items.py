@@ -12,7 +12,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console.clock import to_epoch, to_iso
 from console.staff import password_links
 from console.store.models import PlainListAttribute, PlainMapAttribute
-from console.trail.actions import MIDDLEWARE, SHELF_OF, Action
+from console.trail.actions import MIDDLEWARE, REVIEW_PARTITION_OF, Action
 from console.trail.recording import SYSTEM_TRAIL, staff_trail
 from conversations.models import Conversation
 from tests.scenario import chats, saved_replies, saved_views, team, tenant_conversations, tenants, threads
@@ -321,7 +321,7 @@ def entry_item(
         "actor": None if by_service else username,
         "gsi_actor": None if by_service else username,
         "actor_role": None if by_service else "agent",
-        "gsi_shelf": None if by_service else SHELF_OF.get(action),
+        "gsi_review": None if by_service else REVIEW_PARTITION_OF.get(action),
         "action_id": f"{number:04}",
     }
     return {name: value for name, value in entry.items() if value is not None}

@@ -27,14 +27,14 @@ from console.store.models import Key, StoreModel, TableMeta, query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
-from console.trail.actions import DEFAULT_ACTIONS, GROUPS, LONGEST_PERIOD, SHELF_OF, SHELVES
+from console.trail.actions import DEFAULT_ACTIONS, GROUPS, LONGEST_PERIOD, REVIEW_PARTITION_OF, REVIEW_PARTITIONS
 from console.trail.models import (
     ActionTypeIndex,
     ActorIndex,
     AuditEntry,
     CompanyIndex,
     IdempotencyRecord,
-    ShelfIndex,
+    ReviewIndex,
 )
 from console.trail.recording import staff_trail
 
@@ -95,8 +95,8 @@ class Review:
 
 
 TABLE = ""
-ACTION_TYPE, ACTOR, COMPANY, SHELF = (
-    index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex, ShelfIndex)
+ACTION_TYPE, ACTOR, COMPANY, REVIEW = (
+    index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex, ReviewIndex)
 )
 # Entries of each range of a trail that are read to find out its companies.
 ENTRIES_FOR_SCOPE = 50
@@ -130,7 +130,7 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             return Plan(partitions, review.actions)
         notices.append(NO_ACTOR_INDEX)
     actions = review.actions or DEFAULT_ACTIONS
-    ours = [action for action in actions if SHELF_OF.get(action)]
+    ours = [action for action in actions if REVIEW_PARTITION_OF.get(action)]
     by_type = actions
     by_company: list[tuple[str, str]] = []
     if review.company and ours:
@@ -146,20 +146,20 @@ def plan_for(review: Review, staff: Staff) -> Plan:
     return Plan((*by_company, *_partitions_of_types(by_type)), actions, tuple(notices))
 
 
-class ShelvingState(StoreModel):
-    """How far `manage.py audit shelve` has come: `done_at` once it is done, else the place where it goes on."""
+class BackfillState(StoreModel):
+    """How far `manage.py audit backfill` has come: `done_at` once it is done, else the place where it goes on."""
 
     class Meta(TableMeta):
         table_key = "CONSOLE"
 
-    KEY: ClassVar = ("SHELVES", "STATE")
+    KEY: ClassVar = ("AUDIT_BACKFILL", "STATE")
 
     pk = UnicodeAttribute(hash_key=True, default=KEY[0])
     sk = UnicodeAttribute(range_key=True, default=KEY[1])
     done_at = UnicodeAttribute(null=True)
     # A key of the table, sealed because it may contain a phone number.
     place = UnicodeAttribute(null=True)
-    shelved = NumberAttribute(default=0)
+    written = NumberAttribute(default=0)
 
     @classmethod
     def read(cls) -> Self:
@@ -171,21 +171,21 @@ class ShelvingState(StoreModel):
 
 
 @cached_for(60)
-def is_shelved() -> bool:
-    """Return whether each shelf has all of its entries. Each worker reads it at most once a minute."""
-    return ShelvingState.read().done_at is not None
+def is_backfill_done() -> bool:
+    """Return whether each review partition has all of its entries. Each worker reads it at most once a minute."""
+    return BackfillState.read().done_at is not None
 
 
 def _partitions_of_types(actions: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield a partition for each shelf of which all types are wanted, and for each other type.
+    """Yield a partition for each review partition of which all types are wanted, and for each other type.
 
-    A shelf is never read for a part of it: what matches could be far apart.
+    A review partition is never read for a part of it: what matches could be far apart.
     """
-    shelves = [each for each, types in SHELVES.items() if set(actions).issuperset(types)]
-    if shelves and not (index_ready("AUDIT", SHELF) and is_shelved()):
-        shelves = []
-    yield from ((SHELF, each) for each in shelves)
-    yield from ((ACTION_TYPE, each) for each in actions if SHELF_OF.get(each) not in shelves)
+    partitions = [each for each, types in REVIEW_PARTITIONS.items() if set(actions).issuperset(types)]
+    if partitions and not (index_ready("AUDIT", REVIEW) and is_backfill_done()):
+        partitions = []
+    yield from ((REVIEW, each) for each in partitions)
+    yield from ((ACTION_TYPE, each) for each in actions if REVIEW_PARTITION_OF.get(each) not in partitions)
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:
@@ -293,7 +293,7 @@ class TrailPartition:
         return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
 
     def read(self, place: Place, limit: int) -> Chunk[Key]:
-        """Read at most `limit` further entries with one Query, more of a filtered shelf, as DynamoDB JSON.
+        """Read at most `limit` further entries with one Query, more of a filtered review partition, as DynamoDB JSON.
 
         Most are read in vain, because those of other partitions come first. Raises the store's errors.
         """

@@ -16,7 +16,7 @@ from console.audit import scoping
 from console.audit.review.plan import (
     EPOCHS_BEGIN,
     NO_ACTOR_FILTER,
-    SHELF,
+    REVIEW,
     TRAIL_BY_TRAIL,
     Plan,
     Review,
@@ -38,8 +38,8 @@ PAGE_SIZE = 50
 PIECE = 200
 # Rounds of reads after which a page with filters is shown even if not full.
 READS_PER_PAGE = 4
-# Entries of a shelf that are read at once if some are left out: a shelf stands for dozens of action types.
-FILTERED_SHELF = 500
+# Entries of a review partition that are read at once if some are left out: it stands for dozens of action types.
+FILTERED_PARTITION = 500
 # Owners that entries do not name: how many are looked up in parallel, and for one page.
 OWNERS_AT_ONCE = 10
 OWNERS_PER_PAGE = 40
@@ -152,9 +152,9 @@ class _ReviewWalk:
         self.last: AuditEntry | None = None
         self._review, self._staff = review, staff
         dates = (review.since, review.until)
-        least = FILTERED_SHELF if self._drops_entries else 0
+        least = FILTERED_PARTITION if self._drops_entries else 0
         self._streams = [
-            TrailPartition(index, key, place, *dates, least if index == SHELF else 0).stream
+            TrailPartition(index, key, place, *dates, least if index == REVIEW else 0).stream
             for index, key in plan.partitions
         ]
         self._now = clock.now()

@@ -1,4 +1,4 @@
-"""`manage.py audit export | verify | shelve`: write the trail to files, check such files, and prepare older entries."""
+"""`manage.py audit export | verify | backfill`: write the trail to files, check these, and prepare older entries."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import date
@@ -13,7 +13,7 @@ from console.audit.archive.manifest import Manifest
 from console.audit.archive.places import place_of
 from console.audit.archive.verifying import ArchiveReport, verify
 from console.audit.archive.walk import size_of_table
-from console.audit.shelves import shelve_all
+from console.audit.backfill import backfill_entries
 from console.errors import ConsoleError
 from console.startup import ConsoleCommand
 
@@ -27,11 +27,11 @@ def _day(text: str) -> date:
 
 
 class Command(ConsoleCommand):
-    """The command line of `console.audit.archive` and `console.audit.shelves`."""
+    """The command line of `console.audit.archive` and `console.audit.backfill`."""
 
     help = (
         "Archive the trail (export), check an archive against its key, its manifest and the trail (verify), or prepare "
-        "entries of earlier versions for the review (shelve)."
+        "entries of earlier versions for the review (backfill)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -45,12 +45,14 @@ class Command(ConsoleCommand):
             "--kms-key", default="", metavar="ID", help="KMS key that S3 encrypts with (default: the account's own)"
         )
         out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")
-        shelve = commands.add_parser("shelve", help="prepare older entries for the review; reads the audit table once")
-        for each in (out, shelve):
+        backfill = commands.add_parser(
+            "backfill", help="prepare older entries for the review; reads the audit table once"
+        )
+        for each in (out, backfill):
             each.add_argument(
                 "--units", type=float, default=200.0, metavar="N", help="read units a second to spend (default: 200)"
             )
-        shelve.add_argument(
+        backfill.add_argument(
             "--writes", type=float, default=100.0, metavar="N", help="entries to write a second, at most (default: 100)"
         )
         check = commands.add_parser("verify", help="find every changed, dropped, added or moved line and file")
@@ -60,7 +62,7 @@ class Command(ConsoleCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one subcommand; report an error in one line, with exit status 1."""
         try:
-            {"export": self._export, "verify": self._verify, "shelve": self._shelve}[options["command"]](options)
+            {"export": self._export, "verify": self._verify, "backfill": self._backfill}[options["command"]](options)
         except ConsoleError as error:
             raise CommandError(str(error) or type(error).__name__) from error
 
@@ -81,7 +83,7 @@ class Command(ConsoleCommand):
             f"{manifest.head}\nThe head is in the system trail. Note it elsewhere too: the trail's entry expires."
         )
 
-    def _shelve(self, options: dict[str, Any]) -> None:
+    def _backfill(self, options: dict[str, Any]) -> None:
         if not all(0 < options[name] < float("inf") for name in ("units", "writes")):
             raise CommandError("--units and --writes are above 0.")
         with tqdm(total=size_of_table() or None, disable=None, unit="item", leave=False, dynamic_ncols=True) as bar:
@@ -89,8 +91,8 @@ class Command(ConsoleCommand):
             def progress(read: int, _: int) -> None:
                 bar.update(read)
 
-            shelved = shelve_all(options["units"], options["writes"], progress)
-        self.stdout.write(f"{_entries(shelved)} prepared. The review now reads the console's own entries together.")
+            written = backfill_entries(options["units"], options["writes"], progress)
+        self.stdout.write(f"{_entries(written)} prepared. The review now reads the console's own entries together.")
 
     def _verify(self, options: dict[str, Any]) -> None:
         report = verify(place_of(options["archive"]), options["head"])

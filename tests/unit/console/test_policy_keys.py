@@ -16,7 +16,7 @@ from tests.documentation import ROOT
 
 # Where the partitions are made: an example of each key.
 PARTITIONS: dict[str, tuple[str, ...]] = {
-    "console.audit.review.plan": ("SHELVES",),
+    "console.audit.review.plan": ("AUDIT_BACKFILL",),
     "console.key_record": ("SECRET_KEY",),
     "console.staff.colleagues": ("AWAY",),
     "console.staff.oidc.admission": ("OIDC#subject",),

@@ -24,11 +24,11 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OURS, THEIRS = "ci-cuc-001", "ci-nwe-002"
 
 
-@pytest.fixture(autouse=True, params=["type by type", "by shelves"])
+@pytest.fixture(autouse=True, params=["type by type", "by partition"])
 def reads(request, store):
     """Both ways in which a review reads the console's own entries."""
-    if request.param == "by shelves":
-        store.put("CONSOLE", items.shelving_done())
+    if request.param == "by partition":
+        store.put("CONSOLE", items.backfill_done())
 
 
 def entry(number: int, action: str = "route", trail: str = "c1", **more) -> dict:

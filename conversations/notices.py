@@ -6,17 +6,15 @@ Every open page polls for new ones. A notice names no customer and expires after
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.urls import reverse
+from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
 from console.caching import cached_for
 from console.redaction import cut, redact
 from console.staff.colleagues import name_of
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import items_of
+from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
 from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, name_or_id
 from conversations.converting import conversation_url
@@ -31,6 +29,19 @@ _LONGEST = 400
 # In the words of joined notices, the first is replaced by the second.
 _ONE, _SEVERAL = "this conversation", "{count} conversations"
 _company_name = cached_for(NAMES_CACHED_SECONDS)(name_or_id)
+
+
+class StoredNotice(ConsoleItem):
+    """A notice as it is stored."""
+
+    words = UnicodeAttribute(default="")
+    reference = UnicodeAttribute(default="")
+    company = UnicodeAttribute(default="")
+    by = UnicodeAttribute(default="")
+    to = UnicodeAttribute(default="")
+    group = UnicodeAttribute(default="")
+    at = InstantAttribute(null=True)
+    expires_at = WholeNumberAttribute(null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +76,18 @@ class Notice:
 def post_notice(username: str, notice: Notice) -> None:
     """Store a notice for a person, once for each id. Raises the store's errors."""
     now = clock.now()
-    call(
-        "PutItem",
-        TableName=table_name("CONSOLE"),
-        Item={
-            **_key(username, notice.id),
-            "words": {"S": cut(redact(notice.words), _LONGEST)},
-            "reference": {"S": notice.reference},
-            "company": {"S": notice.company},
-            "by": {"S": notice.by},
-            "to": {"S": notice.to},
-            "group": {"S": notice.group},
-            "at": {"S": clock.to_iso(now)},
-            "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
-        },
-    )
+    StoredNotice(
+        _partition(username),
+        notice.id,
+        words=cut(redact(notice.words), _LONGEST),
+        reference=notice.reference,
+        company=notice.company,
+        by=notice.by,
+        to=notice.to,
+        group=notice.group,
+        at=now,
+        expires_at=clock.to_epoch(now + KEPT),
+    ).save()
 
 
 def notices_for(username: str) -> list[Notice]:
@@ -87,8 +95,8 @@ def notices_for(username: str) -> list[Notice]:
     now = clock.now()
     found = [
         _notice_of(each)
-        for each in items_of(_partition(username), MOST_READ)
-        if not clock.is_expired(each.get("expires_at"), now)
+        for each in StoredNotice.list_in(_partition(username), MOST_READ, consistent=False)
+        if not clock.is_expired(each.expires_at, now)
     ]
     oldest_first = sorted(found, key=lambda each: (each.at or now, each.id))
     return [_shown(each, username) for each in _together(oldest_first)][: -MOST_SHOWN - 1 : -1]
@@ -141,20 +149,13 @@ def dismiss_notices(username: str, ids: Iterable[str]) -> None:
     for notice in notices_for(username):
         if notice.id in wanted:
             for each in (notice.id, *notice.more):
-                call("DeleteItem", TableName=table_name("CONSOLE"), Key=_key(username, each))
+                StoredNotice(_partition(username), each).delete()
 
 
 def _partition(username: str) -> str:
     return f"TOLD#{username}"
 
 
-def _key(username: str, told_id: str) -> dict[str, Any]:
-    return {"pk": {"S": _partition(username)}, "sk": {"S": told_id}}
-
-
-def _notice_of(item: dict[str, Any]) -> Notice:
-    words, reference, company, by, to, group = (
-        str(item.get(name) or "") for name in ("words", "reference", "company", "by", "to", "group")
-    )
-    at = clock.parse_instant(item.get("at"))
-    return Notice(str(item["sk"]), words, reference, _company_name(company), at, by, to, group)
+def _notice_of(item: StoredNotice) -> Notice:
+    company = _company_name(item.company)
+    return Notice(item.sk, item.words, item.reference, company, item.at, item.by, item.to, item.group)

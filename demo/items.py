@@ -14,9 +14,10 @@ from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store.calls import table_name
 from console.store.connection import call
+from console.trail.items import Owner, OwnerKind
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION
-from conversations.team.saved_replies.service import Owner, OwnerKind
+from conversations.team.saved_replies import service as saved_replies
 from demo import chats, conversations, read_toml, tenant_conversations, tenants, threads, volume
 
 Record = tuple[str, dict[str, Any]]
@@ -53,7 +54,7 @@ def items(now: datetime, further: int = 0) -> Iterator[Record]:
 def _saved_replies(now: datetime) -> Iterator[Record]:
     for each in _SAVED_REPLIES:
         kind = next((kind for kind in OwnerKind if kind.value in each), OwnerKind.ALL)
-        partition = Owner(kind, each.get(kind.value, "")).partition
+        partition = saved_replies.partition_of(Owner(kind, each.get(kind.value, "")))
         yield (
             "CONSOLE",
             {

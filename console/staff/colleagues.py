@@ -12,9 +12,7 @@ from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.redaction import excerpt, redact
 from console.staff.models import RoleIndex, StaffAccount
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import items_of
+from console.store.models import ConsoleItem, InstantAttribute
 from console.store.presence import index_ready
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record, staff_trail
@@ -41,6 +39,12 @@ class Colleague:
     in_sentence: str
     scope: Scope
     is_away: bool = False
+
+
+class Absence(ConsoleItem):
+    """Exists while a person is away."""
+
+    since = InstantAttribute(null=True)
 
 
 class _IndexMissing(Exception):
@@ -103,17 +107,16 @@ def away_key(username: str) -> dict[str, str]:
 @cached_for(SECONDS)
 def away_now() -> frozenset[str]:
     """Return the usernames of people who are away. One Query. Raises the store's errors."""
-    return frozenset(str(each["sk"]) for each in items_of(_AWAY, MOST))
+    return frozenset(each.id for each in Absence.list_in(_AWAY, MOST, consistent=False))
 
 
 def set_available(staff: Staff, available: bool) -> None:
     """Mark a person as available or away, with an entry in their own trail. Raises the store's errors."""
-    key = {"pk": {"S": _AWAY}, "sk": {"S": staff.username}}
     action = Action.STAFF_AVAILABLE if available else Action.STAFF_AWAY
     record(TrailEntry(staff_trail(staff.username), action, Actor.of(staff)))
+    absence = Absence(_AWAY, staff.username, since=clock.now())
     if available:
-        call("DeleteItem", TableName=table_name("CONSOLE"), Key=key)
+        absence.delete()
     else:
-        item = key | {"since": {"S": clock.to_iso(clock.now())}}
-        call("PutItem", TableName=table_name("CONSOLE"), Item=item)
+        absence.save()
     caching.invalidate(away_now)

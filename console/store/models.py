@@ -6,23 +6,25 @@ drift: values that do not fit the declared type are noted, never raised, so that
 
 import base64
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from boto3.dynamodb.types import TypeSerializer
-from pynamodb.attributes import Attribute
+from pynamodb.attributes import Attribute, UnicodeAttribute
 from pynamodb.connection import TableConnection
 from pynamodb.connection.base import MetaTable
-from pynamodb.constants import LIST, MAP
+from pynamodb.constants import LIST, MAP, NUMBER, STRING
 from pynamodb.exceptions import DoesNotExist
 from pynamodb.expressions.condition import Condition
 from pynamodb.models import Model
 
+from console import clock
 from console.errors import NotFound, TableMissing
 from console.schema.tables import TABLES, KeyAttribute
 from console.store.calls import table_name
-from console.store.connection import StoreTableConnection, call
+from console.store.connection import StoreTableConnection
 
 # DynamoDB JSON.
 Key = dict[str, dict[str, Any]]
@@ -57,25 +59,6 @@ def plain(value: dict[str, Any]) -> Any:
 def plain_item(item: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return a whole item as plain Python."""
     return {name: plain(value) for name, value in item.items()}
-
-
-def items_of(partition: str, most: int, *, consistent: bool = False) -> list[dict[str, Any]]:
-    """Return the first `most` items of a partition of CONSOLE, as plain Python; [] if the table is missing. One Query.
-
-    Raises the store's errors.
-    """
-    try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONSOLE"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": partition}},
-            Limit=most,
-            ConsistentRead=consistent,
-        )
-    except TableMissing:
-        return []
-    return [plain_item(each) for each in answer["Items"]]
 
 
 def with_bytes(item: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -134,6 +117,46 @@ class PlainMapAttribute(Attribute[dict[str, Any]]):
     def deserialize(self, value: Any) -> dict[str, Any]:
         """Return the map as plain Python; inner values never raise."""
         return {name: plain(each) for name, each in value.items()}
+
+
+class TextListAttribute(PlainListAttribute):
+    """A list of texts; anything else in a stored list is left out."""
+
+    def deserialize(self, value: Any) -> list[Any]:
+        """Return the texts of the list."""
+        return [each for each in super().deserialize(value) if isinstance(each, str)]
+
+
+class WholeNumberAttribute(Attribute[int]):
+    """A whole number."""
+
+    attr_type = NUMBER
+
+    def serialize(self, value: int) -> Any:
+        """Return the number as DynamoDB JSON."""
+        return str(value)
+
+    def deserialize(self, value: Any) -> int:
+        """Return the number. Raises `ValueError` if it is not whole."""
+        if not isinstance(number := _number(value), int):
+            raise ValueError("The number is not whole.")
+        return number
+
+
+class InstantAttribute(Attribute[datetime]):
+    """An instant, stored as ISO 8601 text in UTC."""
+
+    attr_type = STRING
+
+    def serialize(self, value: datetime) -> Any:
+        """Return the instant as text."""
+        return clock.to_iso(value)
+
+    def deserialize(self, value: Any) -> datetime:
+        """Return the instant. Raises `ValueError` for any other text."""
+        if (found := clock.parse_instant(value)) is None:
+            raise ValueError("The text is not an instant.")
+        return found
 
 
 class _LazyMeta(type):
@@ -207,29 +230,37 @@ class ForeignModel(StoreModel):
     @classmethod
     def _instantiate(cls, attribute_values: dict[str, dict[str, Any]]) -> Self:
         instance = cls(_user_instantiated=False)
-        instance.raw = attribute_values
-        instance.drift = {}
-        declared = _declared(cls)
+        instance._read(attribute_values)
+        return instance
+
+    def deserialize(self, attribute_values: dict[str, dict[str, Any]]) -> None:
+        """Take the values of the whole stored item; PynamoDB calls it after an update."""
+        self.attribute_values = type(self)(_user_instantiated=False).attribute_values
+        self._read(attribute_values)
+
+    def _read(self, attribute_values: dict[str, dict[str, Any]]) -> None:
+        self.raw = attribute_values
+        self.drift = {}
+        declared = _declared(type(self))
         for stored_name, value in attribute_values.items():
             if stored_name not in declared:
                 continue
             name, attribute = declared[stored_name]
             if "NULL" in value:
                 if not attribute.null:
-                    instance.drift[attribute.attr_name] = "NULL"
+                    self.drift[attribute.attr_name] = "NULL"
                 continue
             found = next(iter(value))
             if found != attribute.attr_type:
-                instance.drift[attribute.attr_name] = f"{TYPE_WORDS.get(found, found)} instead of " + TYPE_WORDS.get(
+                self.drift[attribute.attr_name] = f"{TYPE_WORDS.get(found, found)} instead of " + TYPE_WORDS.get(
                     attribute.attr_type, attribute.attr_type
                 )
                 continue
             try:
-                instance.attribute_values[name] = attribute.deserialize(value[found])
+                self.attribute_values[name] = attribute.deserialize(value[found])
             except Exception:
                 # Whatever a deserializer raises for foreign data, the item is still shown, flagged.
-                instance.drift[attribute.attr_name] = "unreadable"
-        return instance
+                self.drift[attribute.attr_name] = "unreadable"
 
     def plain(self, attribute_name: str) -> Any:
         """Return the stored value of any attribute as plain Python, whatever its type; None if absent or NULL."""
@@ -286,12 +317,6 @@ def fits(value: str, most: int = PARTITION_KEY_BYTES) -> bool:
     return 0 < len(value.encode("utf-8", "surrogatepass")) <= most
 
 
-def version_of(item: dict[str, Any]) -> int:
-    """Return the version of an item that was read; 0 if it has none."""
-    version = item.get("version")
-    return version if isinstance(version, int) else 0
-
-
 def query(
     model: type[ForeignModel],
     partition: str | tuple[str, ...],
@@ -327,3 +352,43 @@ def query(
     ).page_iter
     answer = next(pages)
     return answer["Items"], answer.get("LastEvaluatedKey")
+
+
+class ConsoleItem(ForeignModel):
+    """An item of the console's own table. A value that an earlier version stored otherwise is read as absent."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+
+    @property
+    def id(self) -> str:
+        """The sort key."""
+        return self.sk
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the item was read, and not made."""
+        return hasattr(self, "raw")
+
+    @classmethod
+    def list_in(cls, partition: str, most: int, *, consistent: bool = True) -> list[Self]:
+        """Return the first `most` items of a partition; [] if the table is missing. One Query.
+
+        Raises the store's errors.
+        """
+        try:
+            found, _ = query(cls, partition, limit=most, consistent=consistent)
+        except TableMissing:
+            return []
+        return [cls.from_raw_data(each) for each in found]
+
+    @classmethod
+    def find(cls, partition: str, sort_key: str) -> Self | None:
+        """Return an item, None if there is none. One strongly consistent GetItem; raises the store's errors."""
+        try:
+            return cls.get(partition, sort_key, consistent_read=True)
+        except NotFound:
+            return None

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from boto3.dynamodb.types import TypeSerializer
 from django.conf import settings
 from pynamodb.transactions import TransactWrite
 
@@ -18,7 +17,7 @@ from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Th
 from console.permissions import Staff
 from console.redaction import redact_value
 from console.store.calls import ConditionFailed, table_name
-from console.store.connection import call, note_absent, transaction
+from console.store.connection import note_absent, transaction
 from console.store.presence import table_ready
 from console.trail.actions import REVIEW_PARTITION_OF, Action, Result
 from console.trail.models import AuditEntry
@@ -258,54 +257,3 @@ def _record_outcome(item: AuditEntry, result: str) -> None:
         except ConsoleError as error:
             failure = type(error).__name__
     logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)
-
-
-# --- Items with versions ----------------------------------------------------------------------------------------------
-#
-# Items of the console's own table that people edit: written only if unchanged since they were read, with their entry.
-
-
-def put_version(partition: str, sort_key: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
-    """Replace an item that was read at version `seen` (0: there was none). `values` are plain Python.
-
-    Raises `TransactionRefused` if it has another version by now, and the store's errors.
-    """
-    stored = _stored(partition, sort_key, seen + 1, values)
-    _write_versions([{"Put": {"TableName": table_name("CONSOLE"), "Item": stored, **_as_seen(seen)}}], entry)
-
-
-def move_version(partition: str, before: str, after: str, values: dict[str, Any], seen: int, entry: TrailEntry) -> None:
-    """Replace an item that was read at version `seen` by one under another sort key, which must not exist yet.
-
-    Raises as `put_version`; the first code of `TransactionRefused` is for the old item, the second for the new one.
-    """
-    table = table_name("CONSOLE")
-    old = {"Delete": {"TableName": table, "Key": {"pk": {"S": partition}, "sk": {"S": before}}, **_as_seen(seen)}}
-    new = {"Put": {"TableName": table, "Item": _stored(partition, after, 1, values), **_as_seen(0)}}
-    _write_versions([old, new], entry)
-
-
-def delete_version(partition: str, sort_key: str, seen: int, entry: TrailEntry) -> None:
-    """Delete an item that was read at version `seen`. Raises as `put_version`."""
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    _write_versions([{"Delete": {"TableName": table_name("CONSOLE"), "Key": key, **_as_seen(seen)}}], entry)
-
-
-def _stored(partition: str, sort_key: str, version: int, values: dict[str, Any]) -> dict[str, Any]:
-    item = {"pk": partition, "sk": sort_key, "version": version, **values}
-    return {name: TypeSerializer().serialize(value) for name, value in item.items()}
-
-
-def _as_seen(seen: int) -> dict[str, Any]:
-    if not seen:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        "ConditionExpression": "#version = :seen",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":seen": {"N": str(seen)}},
-    }
-
-
-def _write_versions(writes: list[dict[str, Any]], entry: TrailEntry) -> None:
-    recorded = {"TableName": table_name("AUDIT"), "Item": build(entry, clock.now()).serialize()}
-    call("TransactWriteItems", TransactItems=[*writes, {"Put": recorded}])

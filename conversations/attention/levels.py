@@ -11,13 +11,19 @@ from typing import Any
 
 from console import caching
 from console.caching import cached_for
-from console.errors import Conflict, TableMissing
+from console.errors import TableMissing
 from console.permissions import Staff
-from console.store.calls import TransactionRefused
 from console.store.connection import batch_get
-from console.store.models import SORT_KEY_BYTES, fits, items_of, plain_item, version_of
+from console.store.models import (
+    SORT_KEY_BYTES,
+    PlainMapAttribute,
+    TextListAttribute,
+    WholeNumberAttribute,
+    fits,
+)
 from console.trail.actions import Action
-from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
+from console.trail.items import VersionedItem
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from conversations.attention.hours import WEEKDAYS, BusinessHours
 from conversations.companies import check_team_lead
 from conversations.records import STUCK_AFTER
@@ -52,6 +58,19 @@ DEFAULTS = ServiceLevels()
 MINUTES = ("stuck_after", "unanswered_after", "first_answer", "next_answer", "return_after")
 
 
+class StoredLevels(VersionedItem):
+    """The levels that a company or project sets. An attribute that is absent is not set; one that drifted is None."""
+
+    CHANGED = "Somebody else has just changed these service levels. Save again to replace their change with yours."
+    stuck_after = WholeNumberAttribute(null=True)
+    unanswered_after = WholeNumberAttribute(null=True)
+    first_answer = WholeNumberAttribute(null=True)
+    next_answer = WholeNumberAttribute(null=True)
+    return_after = WholeNumberAttribute(null=True)
+    hours = PlainMapAttribute(null=True)
+    urgent_words = TextListAttribute(null=True)
+
+
 def levels_of(company_id: str, project_id: str = "") -> ServiceLevels:
     """Return the service levels of a project, at most `SECONDS` old. One BatchGetItem.
 
@@ -82,14 +101,15 @@ def _read_levels(projects: Collection[tuple[str, str]]) -> dict[tuple[str, str],
         if fits(partition_of(company_id)) and fits(_sort_key(project_id), SORT_KEY_BYTES)
     ]
     try:
-        found = {(each["pk"], each["sk"]): each for each in map(plain_item, batch_get("CONSOLE", keys))}
+        items = map(StoredLevels.from_raw_data, batch_get("CONSOLE", keys))
+        found = {(each.pk, each.sk): each for each in items}
     except TableMissing:
         found = {}
     levels = {}
     for company_id, project_id in projects:
-        items = (found.get((partition_of(company_id), sk), {}) for sk in (COMPANY, _sort_key(project_id)))
-        company = read(next(items), DEFAULTS)
-        levels[company_id, project_id] = read(next(items), company) if project_id else company
+        company = _read(found.get((partition_of(company_id), COMPANY)), DEFAULTS)
+        project = found.get((partition_of(company_id), _sort_key(project_id))) if project_id else None
+        levels[company_id, project_id] = _read(project, company)
     return levels
 
 
@@ -103,29 +123,21 @@ def partition_of(company_id: str) -> str:
     return f"LEVELS#{company_id}"
 
 
-def stored_in(company_id: str) -> dict[str, dict[str, Any]]:
-    """Return a company's items by sort key, as plain values; {} without the console's table.
-
-    Raises the store's errors.
-    """
-    return {str(each["sk"]): each for each in items_of(partition_of(company_id), MOST_PROJECTS + 1)}
-
-
-def read(item: dict[str, Any], otherwise: ServiceLevels) -> ServiceLevels:
+def _read(stored: StoredLevels | None, otherwise: ServiceLevels) -> ServiceLevels:
     """Return the levels that an item sets, the others from `otherwise`. Never raises: an invalid level is unset."""
+    if stored is None:
+        return otherwise
     values: dict[str, Any] = {}
     for name in MINUTES:
-        if name in item:
-            minutes = item[name]
-            is_number = isinstance(minutes, int) and not isinstance(minutes, bool)
-            values[name] = timedelta(minutes=minutes) if is_number and minutes > 0 else None
-    for name in ("stuck_after", "unanswered_after"):
-        if values.get(name, True) is None:
-            del values[name]
-    if isinstance(hours := item.get("hours"), dict):
-        values["hours"] = _hours(hours)
-    if isinstance(words := item.get("urgent_words"), list):
-        values["urgent_words"] = tuple(each.lower() for each in words if isinstance(each, str) and each.strip())
+        minutes = getattr(stored, name) or 0
+        if minutes > 0:
+            values[name] = timedelta(minutes=minutes)
+        elif name in stored.raw and name not in ("stuck_after", "unanswered_after"):
+            values[name] = None
+    if stored.hours is not None:
+        values["hours"] = _hours(stored.hours)
+    if stored.urgent_words is not None:
+        values["urgent_words"] = tuple(each.lower() for each in stored.urgent_words if each.strip())
     return replace(otherwise, **values)
 
 
@@ -141,41 +153,28 @@ def _hours(stored: dict[str, Any]) -> BusinessHours | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLevels:
-    """The values that one item sets, plain, for its form, with the `version` for the conditional write."""
-
-    values: dict[str, Any]
-    version: int = 0
-
-
 def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, ServiceLevels]:
     """Return what a company or project sets, and the levels that apply where it sets nothing. One Query.
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
     check_team_lead(company_id, staff)
-    items = stored_in(company_id)
-    item = items.get(_sort_key(project_id), {})
-    otherwise = read(items.get(COMPANY, {}), DEFAULTS) if project_id else DEFAULTS
-    return StoredLevels(item, version_of(item)), otherwise
+    partition = partition_of(company_id)
+    items = {each.id: each for each in StoredLevels.list_in(partition, MOST_PROJECTS + 1, consistent=False)}
+    otherwise = _read(items.get(COMPANY), DEFAULTS) if project_id else DEFAULTS
+    return items.get(_sort_key(project_id)) or StoredLevels(partition, _sort_key(project_id)), otherwise
 
 
-def save(company_id: str, project_id: str, values: dict[str, Any], version: int, staff: Staff) -> None:
+def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, staff: Staff) -> None:
     """Replace the levels of a company or project, with an entry in the trail. `values` are plain; None unsets a level.
 
-    Raises as `load`, and `Conflict` if the stored version is not `version`.
+    Raises as `load`, and `Conflict` if the stored version is not `seen`.
     """
     check_team_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
     entry = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
-    try:
-        put_version(partition_of(company_id), _sort_key(project_id), kept, version, entry)
-    except TransactionRefused as refused:
-        raise Conflict(
-            "Somebody else has just changed these service levels. Save again to replace their change with yours."
-        ) from refused
+    StoredLevels(partition_of(company_id), _sort_key(project_id), **kept).put(seen, entry)
     forget()
 
 

@@ -8,12 +8,12 @@ outdated or repeated timer does no harm.
 import hashlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+
+from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
-from console.store.calls import table_name
-from console.store.connection import call
-from conversations.handoff.stored import Raw, text
+from console.store.models import ConsoleItem, WholeNumberAttribute
+from conversations.handoff.stored import Raw
 
 # A minute is read again for this long after it has ended: clocks differ, and writers can be delayed.
 GRACE = timedelta(minutes=2)
@@ -22,6 +22,14 @@ KEPT = timedelta(days=3)
 AT_MOST_AHEAD = timedelta(days=1)
 # Timers per read.
 TIMERS_AT_ONCE = 200
+
+
+class Timer(ConsoleItem):
+    """When to look at a conversation, whose key it has."""
+
+    primary_channel = UnicodeAttribute()
+    conversation_id = UnicodeAttribute()
+    expires_at = WholeNumberAttribute(null=True)
 
 
 def set_timer(key: Raw, at: datetime) -> None:
@@ -33,14 +41,13 @@ def set_timer(key: Raw, at: datetime) -> None:
     digest = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:24]
     while True:
         at = min(max(at, clock.now()), clock.now() + AT_MOST_AHEAD)
-        item = {
-            "pk": text(partition_of(at)),
-            "sk": text(f"{clock.to_iso(at)}#{digest}"),
-            "primary_channel": key["primary_channel"],
-            "conversation_id": key["conversation_id"],
-            "expires_at": {"N": str(clock.to_epoch(at + KEPT))},
-        }
-        call("PutItem", TableName=table_name("CONSOLE"), Item=item)
+        Timer(
+            partition_of(at),
+            f"{clock.to_iso(at)}#{digest}",
+            primary_channel=key["primary_channel"]["S"],
+            conversation_id=key["conversation_id"]["S"],
+            expires_at=clock.to_epoch(at + KEPT),
+        ).save()
         # A delayed write may have set the timer in a minute that is no longer read: set it again.
         if clock.now() < at + GRACE:
             return
@@ -51,18 +58,7 @@ def partition_of(at: datetime) -> str:
     return f"DUE#{clock.to_iso(at, 'minutes')[:16]}"
 
 
-def due_timers(minute: datetime, now: datetime) -> Iterator[Raw]:
-    """Yield a minute's due timers, as stored. Strongly consistent. Raises the store's errors."""
-    request: dict[str, Any] = {
-        "TableName": table_name("CONSOLE"),
-        "KeyConditionExpression": "pk = :pk AND sk <= :now",
-        "ExpressionAttributeValues": {":pk": text(partition_of(minute)), ":now": text(f"{clock.to_iso(now)}~")},
-        "ConsistentRead": True,
-        "Limit": TIMERS_AT_ONCE,
-    }
-    while True:
-        answer = call("Query", **request)
-        yield from answer["Items"]
-        if not (last := answer.get("LastEvaluatedKey")):
-            return
-        request["ExclusiveStartKey"] = last
+def due_timers(minute: datetime, now: datetime) -> Iterator[Timer]:
+    """Yield a minute's due timers. Strongly consistent. Raises the store's errors."""
+    is_due = Timer.sk <= f"{clock.to_iso(now)}~"
+    yield from Timer.query(partition_of(minute), is_due, consistent_read=True, page_size=TIMERS_AT_ONCE)

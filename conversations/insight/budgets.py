@@ -12,20 +12,24 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from pynamodb.attributes import Attribute, UnicodeAttribute
+from pynamodb.constants import STRING
+
 from console import clock
 from console.caching import cached_for
-from console.errors import Conflict, ConsoleError, Invalid
+from console.errors import ConsoleError, Invalid
 from console.permissions import Permission, Staff
-from console.store.calls import ConditionFailed, TransactionRefused, parallel, table_name
-from console.store.connection import call
-from console.store.models import items_of, plain_item, version_of
+from console.store.calls import ConditionFailed, TransactionRefused, parallel
+from console.store.connection import transaction
+from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
 from console.store.presence import table_ready
 from console.trail.actions import Action
-from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, put_version
+from console.trail.items import VersionedItem
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from conversations.companies import check_team_lead, name_or_id
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Topic
@@ -45,16 +49,36 @@ SHARES = (100, 80)
 KEPT = timedelta(days=62)
 
 
-@dataclass(frozen=True, slots=True)
-class CostBudget:
+class DollarsAttribute(Attribute[Decimal]):
+    """An amount that is not negative, stored as text such as `250.00`."""
+
+    attr_type = STRING
+
+    def serialize(self, value: Decimal) -> str:
+        """Return the amount as text."""
+        return str(value)
+
+    def deserialize(self, value: Any) -> Decimal:
+        """Return the amount. Raises `ValueError` and `InvalidOperation` for any other text."""
+        amount = Decimal(value)
+        if not amount.is_finite() or amount < 0:
+            raise ValueError("The text is not an amount.")
+        return amount
+
+
+class CostBudget(VersionedItem):
     """A company's budget; `amount` is None for none. `spent` and `unpriced` (tokens) are those of `month`, if any."""
 
-    company_id: str
-    amount: Decimal | None = None
-    version: int = 0
-    month: str = ""
-    spent: Decimal = Decimal(0)
-    unpriced: int = 0
+    CHANGED = "Somebody else has just changed this budget. Save again to replace their change with yours."
+    amount = DollarsAttribute(null=True)
+    month = UnicodeAttribute(null=True)
+    spent = DollarsAttribute(null=True)
+    unpriced = WholeNumberAttribute(null=True)
+
+    @property
+    def company_id(self) -> str:
+        """The company."""
+        return self.sk
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +128,7 @@ def month_of(day: date) -> str:
 
 def list_budgets() -> tuple[CostBudget, ...]:
     """Return the budgets of all companies, strongly consistent. One Query; raises the store's errors."""
-    return tuple(_read(each) for each in items_of(PARTITION, MOST, consistent=True))
+    return tuple(CostBudget.list_in(PARTITION, MOST))
 
 
 @cached_for(SECONDS)
@@ -119,8 +143,7 @@ def load(company_id: str, staff: Staff) -> CostBudget:
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
     check_team_lead(company_id, staff)
-    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_key(PARTITION, company_id), ConsistentRead=True)
-    return _read(plain_item(answer["Item"])) if "Item" in answer else CostBudget(company_id)
+    return CostBudget.find(PARTITION, company_id) or CostBudget(PARTITION, company_id)
 
 
 def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) -> None:
@@ -135,15 +158,10 @@ def save(company_id: str, amount: Decimal | None, version: int, staff: Staff) ->
         raise Invalid(f"There can be up to {MOST:,} budgets. Remove one first.")
     if version == stored.version and (amount or None) == stored.amount:
         return
-    values = {} if amount is None else {"amount": f"{amount:.2f}"} | _spent_now(company_id)
     payload = {"company": name_or_id(company_id), "from": _for_trail(stored.amount), "to": _for_trail(amount)}
     entry = TrailEntry(SYSTEM_TRAIL, Action.BUDGET_CHANGED, Actor.of(staff), company_id, payload=payload)
-    try:
-        put_version(PARTITION, company_id, values, version, entry)
-    except TransactionRefused as refused:
-        raise Conflict(
-            "Somebody else has just changed this budget. Save again to replace their change with yours."
-        ) from refused
+    values = {} if amount is None else {"amount": Decimal(f"{amount:.2f}")} | _spent_now(company_id)
+    CostBudget(PARTITION, company_id, **values).put(version, entry)
     known_budgets.cache_clear()
 
 
@@ -157,28 +175,7 @@ def _spent_now(company_id: str) -> dict[str, Any]:
         return {}
     today = clock.now().date()
     spent, unpriced = read_cost(company_id, today.replace(day=1), today)
-    return {"month": month_of(today), "spent": str(spent), "unpriced": unpriced}
-
-
-def _read(item: dict[str, Any]) -> CostBudget:
-    """Read a stored budget. Never raises: an invalid amount is read as none."""
-    amount, spent, unpriced = _dollars(item.get("amount")), _dollars(item.get("spent")), item.get("unpriced")
-    return CostBudget(
-        str(item["sk"]),
-        amount or None,
-        version_of(item),
-        str(item.get("month") or "") if spent is not None else "",
-        spent or Decimal(0),
-        unpriced if isinstance(unpriced, int) else 0,
-    )
-
-
-def _dollars(stored: Any) -> Decimal | None:
-    try:
-        amount = Decimal(stored) if isinstance(stored, str) else None
-    except InvalidOperation:
-        return None
-    return amount if amount is not None and amount.is_finite() and amount >= 0 else None
+    return {"month": month_of(today), "spent": spent, "unpriced": unpriced}
 
 
 # --- What is spent ----------------------------------------------------------------------------------------------------
@@ -222,14 +219,24 @@ def reached_budgets(names: Mapping[str, str], staff: Staff) -> list[MonthCost]:
         return []
     first = clock.now().date().replace(day=1)
     found = [
-        MonthCost(first, each.amount, each.spent, each.unpriced, each.company_id, names[each.company_id])
+        MonthCost(first, each.amount, each.spent, each.unpriced or 0, each.company_id, names[each.company_id])
         for each in budgets
-        if each.amount and each.company_id in names and each.month == month_of(first)
+        if each.amount and each.spent and each.company_id in names and each.month == month_of(first)
     ]
     return sorted((each for each in found if each.share), key=lambda each: (-each.percent, each.name.casefold()))
 
 
 # --- What was reached -------------------------------------------------------------------------------------------------
+
+
+class ReachedBudget(ConsoleItem):
+    """The stored note of a reached share, and what was spent by then of which amount."""
+
+    at = InstantAttribute()
+    amount = DollarsAttribute()
+    spent = DollarsAttribute()
+    unpriced = WholeNumberAttribute()
+    expires_at = WholeNumberAttribute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +254,7 @@ def check(budget: CostBudget, today: date, known: Iterable[ReachedShare]) -> Rea
     If several shares are reached, only the highest is noted. `known` are the shares noted before; a known one is
     returned again, so that the announcement is repeated if a process died before it. Raises the store's errors.
     """
-    if budget.amount is None:
+    if not budget.amount:
         return None
     first = today.replace(day=1)
     cost = MonthCost(first, budget.amount, *read_cost(budget.company_id, first, today), budget.company_id)
@@ -263,25 +270,20 @@ def check(budget: CostBudget, today: date, known: Iterable[ReachedShare]) -> Rea
 
 def reached_in(month: date) -> list[ReachedShare]:
     """Return the shares reached in the month of a day. One Query; raises the store's errors."""
-    items = items_of(REACHED + month_of(month), len(SHARES) * MOST, consistent=True)
+    items = ReachedBudget.list_in(REACHED + month_of(month), len(SHARES) * MOST)
     return [found for each in items if (found := _read_reached(each, month.replace(day=1))) is not None]
 
 
 def _note_spent(cost: MonthCost) -> None:
     """Note what is spent, unless the budget was removed."""
     try:
-        call(
-            "UpdateItem",
-            TableName=table_name("CONSOLE"),
-            Key=_key(PARTITION, cost.company_id),
-            UpdateExpression="SET #month = :month, spent = :spent, unpriced = :unpriced",
-            ConditionExpression="attribute_exists(pk)",
-            ExpressionAttributeNames={"#month": "month"},
-            ExpressionAttributeValues={
-                ":month": {"S": month_of(cost.first)},
-                ":spent": {"S": str(cost.spent)},
-                ":unpriced": {"N": str(cost.unpriced)},
-            },
+        CostBudget(PARTITION, cost.company_id).update(
+            actions=[
+                CostBudget.month.set(month_of(cost.first)),
+                CostBudget.spent.set(cost.spent),
+                CostBudget.unpriced.set(cost.unpriced),
+            ],
+            condition=CostBudget.pk.exists(),
         )
     except ConditionFailed:
         return
@@ -289,38 +291,27 @@ def _note_spent(cost: MonthCost) -> None:
 
 def _note_reached(budget: CostBudget, found: ReachedShare) -> ReachedShare | None:
     """Note a reached share; None if it was already noted or the budget has just changed: the next check sees that."""
-    cost, table = found.cost, table_name("CONSOLE")
-    item = _key(REACHED + month_of(cost.first), f"{cost.company_id}#{found.share}") | {
-        "at": {"S": clock.to_iso(found.at)},
-        "amount": {"S": str(cost.amount)},
-        "spent": {"S": str(cost.spent)},
-        "unpriced": {"N": str(cost.unpriced)},
-        "expires_at": {"N": str(clock.to_epoch(found.at + KEPT))},
-    }
-    as_seen = {
-        "ConditionExpression": "#version = :seen",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":seen": {"N": str(budget.version)}},
-    }
-    writes = [
-        {"ConditionCheck": {"TableName": table, "Key": _key(PARTITION, cost.company_id), **as_seen}},
-        {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}},
-    ]
+    cost = found.cost
+    reached = ReachedBudget(
+        REACHED + month_of(cost.first),
+        f"{cost.company_id}#{found.share}",
+        at=found.at,
+        amount=cost.amount,
+        spent=cost.spent,
+        unpriced=cost.unpriced,
+        expires_at=clock.to_epoch(found.at + KEPT),
+    )
     try:
-        call("TransactWriteItems", TransactItems=writes)
+        with transaction() as writes:
+            writes.condition_check(CostBudget, PARTITION, cost.company_id, CostBudget.version == budget.version)
+            writes.save(reached, ReachedBudget.pk.does_not_exist())
     except TransactionRefused:
         return None
     return found
 
 
-def _read_reached(item: dict[str, Any], first: date) -> ReachedShare | None:
-    company_id, _, share = str(item["sk"]).rpartition("#")
-    at, amount, spent = clock.parse_instant(item.get("at")), _dollars(item.get("amount")), _dollars(item.get("spent"))
-    unpriced = item.get("unpriced")
-    if at is None or not amount or spent is None or not isinstance(unpriced, int) or not share.isdecimal():
+def _read_reached(item: ReachedBudget, first: date) -> ReachedShare | None:
+    company_id, _, share = item.sk.rpartition("#")
+    if not item.amount or None in (item.at, item.spent, item.unpriced) or not share.isdecimal():
         return None
-    return ReachedShare(int(share), at, MonthCost(first, amount, spent, unpriced, company_id))
-
-
-def _key(partition: str, sort_key: str) -> dict[str, Any]:
-    return {"pk": {"S": partition}, "sk": {"S": sort_key}}
+    return ReachedShare(int(share), item.at, MonthCost(first, item.amount, item.spent, item.unpriced, company_id))

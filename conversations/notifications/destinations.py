@@ -7,33 +7,22 @@ second factors are.
 
 import base64
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from pynamodb.attributes import BooleanAttribute, UnicodeAttribute
 
 from console import clock, refs
 from console.caching import cached_for
 from console.errors import BadReference, Conflict, Forbidden, Invalid
 from console.permissions import Permission, Staff
-from console.store.calls import TransactionRefused, table_name
-from console.store.connection import call
-from console.store.models import items_of, plain_item, version_of
+from console.store.models import InstantAttribute, TextListAttribute
 from console.trail.actions import Action
-from console.trail.recording import (
-    COMMAND_LINE,
-    SYSTEM_TRAIL,
-    Actor,
-    TrailEntry,
-    delete_version,
-    new_action_id,
-    put_version,
-    record,
-)
+from console.trail.items import VersionedItem
+from console.trail.recording import COMMAND_LINE, SYSTEM_TRAIL, Actor, TrailEntry, new_action_id, record
 from conversations.companies import check_team_lead
 from conversations.notifications.addresses import DestinationKind, address_problem
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
@@ -44,6 +33,20 @@ SECONDS = 20  # maximum age of the cached list of destinations
 BOTH_SIGN_FOR = timedelta(hours=24)
 SECRET_BYTES = 32
 NOTIFIER = Actor("notifier", "service")
+
+
+class StoredDestination(VersionedItem):
+    """A destination as it is stored; `secrets` are sealed."""
+
+    CHANGED = "Somebody else has just changed this destination. Do it again to replace their change."
+    name = UnicodeAttribute(default="")
+    kind = UnicodeAttribute(default="")
+    address = UnicodeAttribute(default="")
+    types = TextListAttribute(default=list)
+    is_on = BooleanAttribute(default=False)
+    created_at = InstantAttribute(null=True)
+    secrets = TextListAttribute(default=list)
+    both_until = InstantAttribute(null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,8 @@ def check_manager(company_id: str, staff: Staff) -> None:
 
 def list_destinations(company_id: str) -> list[Destination]:
     """Return the destinations of a company ("": of all) by name. One Query; raises the store's errors."""
-    found = (_read(each, company_id) for each in items_of(partition_of(company_id), MOST, consistent=True))
-    return sorted(found, key=lambda each: each.values.name.casefold())
+    found = StoredDestination.list_in(partition_of(company_id), MOST)
+    return sorted((_read(each, company_id) for each in found), key=lambda each: each.values.name.casefold())
 
 
 @cached_for(SECONDS)
@@ -127,31 +130,29 @@ def destinations_of(company_id: str) -> tuple[Destination, ...]:
 
 def find(company_id: str, destination_id: str) -> Destination | None:
     """Return a destination, None if it does not exist. Strongly consistent. Raises the store's errors."""
-    key = {"pk": {"S": partition_of(company_id)}, "sk": {"S": destination_id}}
-    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
-    return _read(plain_item(answer["Item"]), company_id) if "Item" in answer else None
+    found = StoredDestination.find(partition_of(company_id), destination_id)
+    return None if found is None else _read(found, company_id)
 
 
-def _read(item: dict[str, Any], company_id: str) -> Destination:
+def _read(item: StoredDestination, company_id: str) -> Destination:
     """Read a stored destination; one of an unknown kind is switched off."""
-    kind, types = str(item.get("kind")), item.get("types")
-    known = kind in set(DestinationKind)
+    known = item.kind in set(DestinationKind)
     values = DestinationValues(
-        name=str(item.get("name") or item["sk"]),
-        kind=DestinationKind(kind) if known else DestinationKind.WEBHOOK,
-        address=str(item.get("address") or ""),
-        types=tuple(each for each in NotificationType if isinstance(types, list) and each.value in types),
-        is_on=item.get("is_on") is True and known,
+        name=item.name or item.sk,
+        kind=DestinationKind(item.kind) if known else DestinationKind.WEBHOOK,
+        address=item.address,
+        types=tuple(each for each in NotificationType if each.value in item.types),
+        is_on=item.is_on and known,
     )
     return Destination(
-        str(item["sk"]),
+        item.sk,
         company_id,
         values,
-        created_at=clock.parse_instant(item.get("created_at")),
-        sealed=_sealed_in(item),
-        secrets=_unsealed(item),
-        both_until=clock.parse_instant(item.get("both_until")),
-        version=version_of(item),
+        item.created_at,
+        _unsealed(item),
+        item.both_until,
+        tuple(item.secrets),
+        item.version,
     )
 
 
@@ -172,9 +173,8 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
         raise Conflict("This form has already added a destination. Check the list.")
     if len(known) >= MOST:
         raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
-    item = _item(values, clock.now()) | _sealed(destination_id, (_new_secret(),), None)
-    with _conflicts():
-        put_version(partition_of(company_id), destination_id, item, 0, _entry(company_id, values, Actor.of(staff)))
+    seen = Destination(destination_id, company_id, values, clock.now())
+    _put(seen, values, (_new_secret(),), None, _entry(company_id, values, Actor.of(staff)))
     return destination_id
 
 
@@ -183,14 +183,14 @@ def change(seen: Destination, values: DestinationValues, staff: Staff) -> None:
     check_manager(seen.company_id, staff)
     values = _checked(seen.company_id, values)
     signing = seen.secrets or (_new_secret(),)
-    _replace(seen, values, _sealed(seen.id, signing, seen.both_until), _entry(seen.company_id, values, Actor.of(staff)))
+    _put(seen, values, signing, seen.both_until, _entry(seen.company_id, values, Actor.of(staff)))
 
 
 def renew_secret(seen: Destination, staff: Staff) -> None:
     """Give a webhook a new secret; the previous one signs too for `BOTH_SIGN_FOR`. Raises as `add`."""
     check_manager(seen.company_id, staff)
-    sealed = _sealed(seen.id, (_new_secret(), *seen.secrets[:1]), clock.now() + BOTH_SIGN_FOR)
-    _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, Actor.of(staff), new_secret=True))
+    entry = _entry(seen.company_id, seen.values, Actor.of(staff), new_secret=True)
+    _put(seen, seen.values, (_new_secret(), *seen.secrets[:1]), clock.now() + BOTH_SIGN_FOR, entry)
 
 
 def show_secret(seen: Destination, staff: Staff) -> str:
@@ -209,7 +209,7 @@ def switch_off(seen: Destination) -> None:
     """Switch off a destination whose receiver is gone, with a trail entry. Raises `Conflict`, the store's errors."""
     values = replace(seen.values, is_on=False)
     entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
-    _replace(seen, values, _sealed(seen.id, seen.secrets, seen.both_until), entry)
+    _put(seen, values, seen.secrets, seen.both_until, entry)
 
 
 def seal_again(seen: Destination) -> bool:
@@ -219,10 +219,10 @@ def seal_again(seen: Destination) -> bool:
     """
     if seen.sealed and not seen.secrets:
         raise BadReference
-    sealed = _sealed(seen.id, seen.secrets, seen.both_until)
-    if tuple(sealed["secrets"]) == seen.sealed[: len(seen.secrets)]:
+    if tuple(_sealed(seen.id, seen.secrets)) == seen.sealed[: len(seen.secrets)]:
         return False
-    _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, COMMAND_LINE, sealed_again=True))
+    entry = _entry(seen.company_id, seen.values, COMMAND_LINE, sealed_again=True)
+    _put(seen, seen.values, seen.secrets, seen.both_until, entry)
     return True
 
 
@@ -230,25 +230,31 @@ def delete(seen: Destination, staff: Staff) -> None:
     """Delete a destination if it is still as `seen`, with an entry in the trail. Raises as `add`."""
     check_manager(seen.company_id, staff)
     entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
-    with _conflicts():
-        delete_version(partition_of(seen.company_id), seen.id, seen.version, entry)
+    StoredDestination(partition_of(seen.company_id), seen.id).discard(seen.version, entry)
+    destinations_of.cache_clear()
 
 
-def _replace(seen: Destination, values: DestinationValues, sealed: dict[str, Any], entry: TrailEntry) -> None:
-    item = _item(values, seen.created_at or clock.now()) | sealed
-    with _conflicts():
-        put_version(partition_of(seen.company_id), seen.id, item, seen.version, entry)
-
-
-def _item(values: DestinationValues, created_at: datetime) -> dict[str, Any]:
-    return {
-        "name": values.name,
-        "kind": values.kind.value,
-        "address": values.address,
-        "types": [each.value for each in values.types],
-        "is_on": values.is_on,
-        "created_at": clock.to_iso(created_at),
-    }
+def _put(
+    seen: Destination,
+    values: DestinationValues,
+    signing: tuple[str, ...],
+    both_until: datetime | None,
+    entry: TrailEntry,
+) -> None:
+    """Store a destination in place of `seen`, whose version is 0 if it is new."""
+    StoredDestination(
+        partition_of(seen.company_id),
+        seen.id,
+        name=values.name,
+        kind=values.kind.value,
+        address=values.address,
+        types=[each.value for each in values.types],
+        is_on=values.is_on,
+        created_at=seen.created_at or clock.now(),
+        secrets=_sealed(seen.id, signing),
+        both_until=both_until,
+    ).put(seen.version, entry)
+    destinations_of.cache_clear()
 
 
 def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any) -> TrailEntry:
@@ -256,18 +262,6 @@ def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any
     types = [each.value for each in values.types]
     payload = {"destination": values.name, "kind": values.kind.value, "on": values.is_on, "types": types}
     return TrailEntry(SYSTEM_TRAIL, Action.DESTINATION_CHANGED, actor, company_id, payload=payload | more)
-
-
-@contextmanager
-def _conflicts() -> Iterator[None]:
-    """Translate a lost race into `Conflict`; after a success, drop the cached destinations."""
-    try:
-        yield
-    except TransactionRefused as refused:
-        raise Conflict(
-            "Somebody else has just changed this destination. Do it again to replace their change."
-        ) from refused
-    destinations_of.cache_clear()
 
 
 def partition_of(company_id: str) -> str:
@@ -297,28 +291,19 @@ def _new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def _sealed(destination_id: str, signing: tuple[str, ...], until: datetime | None) -> dict[str, Any]:
+def _sealed(destination_id: str, signing: tuple[str, ...]) -> list[str]:
     """Return a webhook's secrets as they are stored: sealed, for this destination only."""
-    return {
-        "secrets": [refs.seal_data(_sealed_as(destination_id), each) for each in signing],
-        "both_until": None if until is None else clock.to_iso(until),
-    }
+    return [refs.seal_data(_sealed_as(destination_id), each) for each in signing]
 
 
 def _sealed_as(destination_id: str) -> str:
     return f"webhook secret {destination_id}"
 
 
-def _sealed_in(item: dict[str, Any]) -> tuple[str, ...]:
-    stored = item.get("secrets")
-    return tuple(map(str, stored)) if isinstance(stored, list) else ()
-
-
-def _unsealed(item: dict[str, Any]) -> tuple[str, ...]:
+def _unsealed(item: StoredDestination) -> tuple[str, ...]:
     """Return the secrets that sign now; () if they cannot be unsealed, as after a change of SECRET_KEY."""
-    until = clock.parse_instant(item.get("both_until"))
-    signing = None if until is not None and until > clock.now() else 1
+    signing = None if item.both_until is not None and item.both_until > clock.now() else 1
     try:
-        return tuple(str(refs.unseal_data(_sealed_as(str(item["sk"])), each)) for each in _sealed_in(item)[:signing])
+        return tuple(str(refs.unseal_data(_sealed_as(item.sk), each)) for each in item.secrets[:signing])
     except BadReference:
         return ()

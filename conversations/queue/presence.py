@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils.text import get_text_list
+from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
 from console.errors import BadReference, ConsoleError
 from console.permissions import Staff
 from console.refs import as_letters, keyed_digest, seal_data, unseal_data
-from console.store.calls import table_name
-from console.store.connection import batch_get, call
-from console.store.models import items_of, plain
+from console.store.connection import batch_get
+from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
 from console.trees import isolated
 from conversations.messages.message import StoredMessages
 from conversations.queue.pages import QueueEntry
@@ -33,6 +33,22 @@ MOST = 50
 NAMED = 3
 _KIND = "presence"
 _DIGEST = 32
+
+
+class Presence(ConsoleItem):
+    """A person's latest poll of a conversation, and when they last wrote."""
+
+    name = UnicodeAttribute(default="")
+    seen_at = InstantAttribute(null=True)
+    writing_at = InstantAttribute(null=True)
+    expires_at = WholeNumberAttribute(null=True)
+
+
+class Seen(ConsoleItem):
+    """When a person last looked at a conversation."""
+
+    seen_at = InstantAttribute(null=True)
+    expires_at = WholeNumberAttribute(null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +79,16 @@ def report_presence(token: str, staff: Staff, *, writes: bool) -> list[Present]:
         case _:
             return []
     try:
-        _note(partition, staff, now, writes=writes)
-        found = [_present(item, now) for item in items_of(partition, MOST) if item["sk"] != staff.username]
+        Presence(
+            partition,
+            staff.username,
+            name=staff.display_name,
+            seen_at=now,
+            writing_at=now if writes else None,
+            expires_at=clock.to_epoch(now + READS_FOR) + 1,
+        ).save()
+        there = Presence.list_in(partition, MOST, consistent=False)
+        found = [_present(each, now) for each in there if each.sk != staff.username]
     except ConsoleError as error:
         logger.warning("Who else reads a conversation could not be told: %s", type(error).__name__)
         return []
@@ -86,24 +110,11 @@ def _sentence(names: list[str], doing: str) -> str:
     return f"{get_text_list(shown, 'and')} {'is' if len(shown) == 1 else 'are'} {doing}." if shown else ""
 
 
-def _note(partition: str, staff: Staff, now: datetime, *, writes: bool) -> None:
-    item = {
-        "pk": {"S": partition},
-        "sk": {"S": staff.username},
-        "name": {"S": staff.display_name},
-        "seen_at": {"S": clock.to_iso(now)},
-        "expires_at": {"N": str(clock.to_epoch(now + READS_FOR) + 1)},
-    }
-    if writes:
-        item["writing_at"] = {"S": clock.to_iso(now)}
-    call("PutItem", TableName=table_name("CONSOLE"), Item=item)
-
-
-def _present(item: dict[str, object], now: datetime) -> Present | None:
-    seen, writing = clock.parse_instant(item.get("seen_at")), clock.parse_instant(item.get("writing_at"))
+def _present(item: Presence, now: datetime) -> Present | None:
+    seen, writing = item.seen_at, item.writing_at
     if seen is None or now - seen > READS_FOR:
         return None
-    return Present(str(item.get("name") or item["sk"])[:60], writing is not None and now - writing <= WRITES_FOR)
+    return Present((item.name or item.sk)[:60], writing is not None and now - writing <= WRITES_FOR)
 
 
 # --- What is new ------------------------------------------------------------------------------------------------------
@@ -116,16 +127,8 @@ def note_seen(username: str, reference: str) -> None:
     """Store that a person looks at a conversation now. Logs the store's errors instead of raising them."""
     now = clock.now()
     try:
-        call(
-            "PutItem",
-            TableName=table_name("CONSOLE"),
-            Item={
-                "pk": {"S": f"SEEN#{username}"},
-                "sk": {"S": _digest_of(reference)},
-                "seen_at": {"S": clock.to_iso(now)},
-                "expires_at": {"N": str(clock.to_epoch(now + SEEN_RETENTION))},
-            },
-        )
+        expires_at = clock.to_epoch(now + SEEN_RETENTION)
+        Seen(f"SEEN#{username}", _digest_of(reference), seen_at=now, expires_at=expires_at).save()
     except ConsoleError as error:
         logger.warning("Could not note when a conversation was looked at: %s", type(error).__name__)
 
@@ -153,7 +156,7 @@ def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
     """Return when the person last looked at each or answered, by reference; if unknown, when they took it."""
     names = {_digest_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
-    noted = {plain(raw["sk"]): clock.parse_instant(plain(raw.get("seen_at", {"NULL": True}))) for raw in found}
+    noted = {each.sk: each.seen_at for each in map(Seen.from_raw_data, found)}
     seen = {}
     for name, entry in names.items():
         answered_at = clock.parse_instant(entry.item.plain("hand_off_answered_at"))

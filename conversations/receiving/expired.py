@@ -7,10 +7,7 @@ import hashlib
 from datetime import datetime, timedelta
 
 from console import clock
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import plain_item
-from conversations.handoff.stored import Raw, text
+from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
 from conversations.receiving.recording import STAGE
 from conversations.workers.beats import STALE_AFTER
 from conversations.workers.lease import LAMBDA, STREAM, read_heartbeats
@@ -18,10 +15,17 @@ from conversations.workers.lease import LAMBDA, STREAM, read_heartbeats
 KEPT = timedelta(days=1)
 
 
+class StageExpiry(ConsoleItem):
+    """When TTL last removed a staged row of a conversation."""
+
+    at = InstantAttribute(null=True)
+    expires_at = WholeNumberAttribute(null=True)
+
+
 def note_expired(conversation_id: str, at: datetime) -> None:
     """Note that TTL removed a staged row of a conversation. Raises the store's errors; safe to repeat."""
-    more = {"at": text(clock.to_iso(at)), "expires_at": {"N": str(clock.to_epoch(clock.now() + KEPT))}}
-    call("PutItem", TableName=table_name("CONSOLE"), Item=_key(conversation_id) | more)
+    expires_at = clock.to_epoch(clock.now() + KEPT)
+    StageExpiry(*_key(conversation_id), at=at, expires_at=expires_at).save()
 
 
 def may_have_expired(conversation_id: str, since: datetime, now: datetime) -> bool:
@@ -37,11 +41,10 @@ def may_have_expired(conversation_id: str, since: datetime, now: datetime) -> bo
     is_behind = float(noted.get("lag") or 0) > STALE_AFTER.total_seconds()
     if not follows or is_behind or (missed_at is not None and missed_at >= since):
         return True
-    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_key(conversation_id), ConsistentRead=True)
-    last = clock.parse_instant(plain_item(answer.get("Item") or {}).get("at"))
-    return last is not None and last >= since
+    last = StageExpiry.find(*_key(conversation_id))
+    return last is not None and last.at is not None and last.at >= since
 
 
-def _key(conversation_id: str) -> Raw:
+def _key(conversation_id: str) -> tuple[str, str]:
     digest = hashlib.sha256(conversation_id.encode(errors="replace")).hexdigest()[:32]
-    return {"pk": text(f"STAGE_EXPIRED#{digest}"), "sk": text("LAST")}
+    return f"STAGE_EXPIRED#{digest}", "LAST"

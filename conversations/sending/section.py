@@ -7,11 +7,9 @@ from typing import Any
 from django.conf import settings
 
 from console import clock, system_sections
-from console.errors import ConsoleError, TableMissing
+from console.errors import ConsoleError
 from console.store import queues
-from console.store.calls import parallel, table_name
-from console.store.connection import call
-from console.store.models import plain_item
+from console.store.calls import parallel
 from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.outbox.rows import TO_ASK, TO_SEND, TO_SETTLE, TO_WITNESS, MessageRow, is_configured
@@ -19,7 +17,7 @@ from conversations.providers.credentials import problems
 from conversations.receiving.witnessing import is_on
 from conversations.sending.worker import SENDER
 from conversations.workers.beats import describe_beat
-from conversations.workers.lease import LEASE
+from conversations.workers.lease import read_heartbeats
 
 TITLE = "Replies"
 HINTS = ("manage.py work --only sender",)
@@ -28,14 +26,16 @@ LATE = timedelta(minutes=2)
 
 
 def section(now: datetime) -> SystemSection:
-    """Return the system page's section on replies: a GetItem, five Queries, one SQS call. Raises the store's errors."""
+    """Return the system page's section on replies. A BatchGetItem, five Queries, one SQS call.
+
+    Raises the store's errors.
+    """
     if not is_configured():
         words = "Replies are not set up: people answer with their own applications. Set OUTBOX_QUEUE_URL."
         return SystemSection(TITLE, "not configured", words)
-    found: list[Any] = parallel(
-        _note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK, TO_WITNESS))
-    )
-    noted, bad, due, looks = found[0], found[1], found[2:5], found[5:]
+    due_of = (partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK, TO_WITNESS))
+    found: list[Any] = parallel(partial(read_heartbeats, [SENDER]), problems, *due_of)
+    noted, bad, due, looks = found[0][SENDER], found[1], found[2:5], found[5:]
     runs, said = describe_beat(noted, now, "the sender", "sends")
     facts = [Fact("Outbox", f"{said}. {_waiting()}"), Fact("Replies to finish", _late(due, now))]
     facts.append(Fact("What the platform drops", _witness(looks, now)))
@@ -65,16 +65,6 @@ def _witness(looks: list[datetime | None], now: datetime) -> str:
     else:
         words = f"Twilio is asked what customers wrote to people. {_late(looks, now)}"
     return f"{words} SendGrid has no list of emails that it received."
-
-
-def _note() -> dict[str, object]:
-    """Return the sender's heartbeat item, {} if it never ran."""
-    key = {"pk": {"S": SENDER}, "sk": {"S": LEASE}}
-    try:
-        found = call("GetItem", TableName=table_name("CONSOLE"), Key=key)
-    except TableMissing:
-        return {}
-    return plain_item(found.get("Item") or {})
 
 
 def _waiting() -> str:

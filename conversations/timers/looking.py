@@ -9,12 +9,10 @@ from typing import Any
 
 from console import clock
 from console.errors import ItemFull
-from console.store.calls import table_name
-from console.store.connection import call
 from conversations.attention.causes import answer_in
 from conversations.attention.locks import see_lock
 from conversations.attention.planning import levels_in, plan_next
-from conversations.attention.timers import GRACE, KEPT, due_timers
+from conversations.attention.timers import GRACE, KEPT, Timer, due_timers
 from conversations.handoff.protocol import read_raw
 from conversations.handoff.stored import Raw
 from conversations.indexer.handling import repair_item
@@ -118,8 +116,8 @@ class Timers(LeasedWorker):
         count = int((now - begin).total_seconds() // 60) + 1
         return [begin + timedelta(minutes=number) for number in range(min(count, MINUTES_AT_ONCE))]
 
-    def _ring(self, timer: Raw) -> WorkCounts:
-        key = {name: timer[name] for name in ("primary_channel", "conversation_id")}
+    def _ring(self, timer: Timer) -> WorkCounts:
+        key = {name: timer.raw[name] for name in ("primary_channel", "conversation_id")}
         try:
             done = process_conversation(key)
         except Exception as error:
@@ -128,7 +126,7 @@ class Timers(LeasedWorker):
             # One bad conversation must not block the others. No message: it may quote a key.
             logger.warning("A conversation could not be looked at again: %s", type(error).__name__)
             done = Counter({WorkOutcome.FAILED: 1})
-        call("DeleteItem", TableName=table_name("CONSOLE"), Key={name: timer[name] for name in ("pk", "sk")})
+        timer.delete()
         return done
 
     def _is_busy(self, done: WorkCounts) -> bool:

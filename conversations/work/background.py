@@ -71,7 +71,7 @@ def section(now: datetime) -> SystemSection:
 
     For the hand-off queue, one Query more. Raises the store's errors.
     """
-    notes = _notes()
+    notes = read_heartbeats(_PARTS)
     states = [
         *([_queue(notes[QUEUE], now)] if settings.HANDOFF_QUEUE_URL else []),
         *([_stage(notes[STAGE], now)] if has_stage() else []),
@@ -100,14 +100,6 @@ def section(now: datetime) -> SystemSection:
     never = all(each.runs is None for each in stopped)
     state, tone = ("not running", "human") if never else ("stale", "bad")
     return SystemSection(TITLE, state, words, tone, tuple(facts), hints=("manage.py work",))
-
-
-def _notes() -> dict[str, dict[str, Any]]:
-    """Return the notes of each worker by the name of its heartbeat, empty for one that never ran."""
-    try:
-        return read_heartbeats(_PARTS)
-    except TableMissing:
-        return {name: {} for name in _PARTS}
 
 
 def _wrong_clocks(notes: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,4 +1,4 @@
-"""Health of the indexer, for pages that rely on the index and for `/system/`. One GetItem."""
+"""Health of the indexer, for pages that rely on the index and for `/system/`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,12 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.errors import TableMissing
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import plain_item
-from conversations.handoff.stored import text
-from conversations.workers.lease import INDEXER, LAMBDA, LEASE
+from conversations.workers.lease import INDEXER, LAMBDA, read_heartbeats
 
 # A worker beats every five seconds; after this long without a beat it is dead or cut off from the store. A Lambda runs
 # only when something changes, so its silence means nothing.
@@ -64,13 +59,10 @@ class IndexerHealth:
 
 
 def read_health(now: datetime | None = None) -> IndexerHealth:
-    """Read the indexer's health; without the console's table it never ran. One GetItem; raises the store's errors."""
-    key = {"pk": text(INDEXER), "sk": text(LEASE)}
-    try:
-        answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
-    except TableMissing:
-        return IndexerHealth()
-    return health_of(plain_item(answer.get("Item") or {}), now or clock.now())
+    """Read the indexer's health; without the console's table it never ran. One BatchGetItem; raises the store's
+    errors.
+    """
+    return health_of(read_heartbeats([INDEXER], consistent=True)[INDEXER], now or clock.now())
 
 
 def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:

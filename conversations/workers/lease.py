@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from console.errors import TableMissing
 from console.store.calls import ConditionFailed, TransactionRefused, table_name
 from console.store.connection import batch_get, call
 from console.store.models import plain_item
@@ -160,9 +161,16 @@ def _position_in(item: dict[str, Any]) -> ShardPosition:
     return ShardPosition(shard, clock.parse_instant(item.get("noted_at")))
 
 
-def read_heartbeats(names: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return each work's lease item as plain values, {} for work that never ran. Raises the store's errors."""
-    found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
+def read_heartbeats(names: Collection[str], *, consistent: bool = False) -> dict[str, dict[str, Any]]:
+    """Return each work's lease item as plain values, {} for work that never ran or without the console's table.
+
+    One BatchGetItem; raises the store's errors.
+    """
+    keys = [{"pk": name, "sk": LEASE} for name in names]
+    try:
+        found = [plain_item(each) for each in batch_get("CONSOLE", keys, consistent=consistent)]
+    except TableMissing:
+        found = []
     return {name: {} for name in names} | {str(each["pk"]): each for each in found}
 
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from console.errors import NotFound
 from console.permissions import Permission, Role, Scope, Staff
 from console.refs import seal
+from console.trail.items import FOR_ALL, Owner, OwnerKind
 from conversations.team.saved_replies import service
-from conversations.team.saved_replies.service import FOR_ALL, Owner, OwnerKind, of_company
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -25,7 +25,7 @@ SEEING_ALL = Staff("somebody", "Somebody", Role.ADMIN, Scope(everything=True))
 
 def items(company_id: str, holder: str, texts: Texts) -> list[Item]:
     """All rows of CONSOLE for one company. `holder` has its conversations."""
-    company = of_company(company_id)
+    company = Owner(OwnerKind.COMPANY, company_id)
     own = _row(Owner(OwnerKind.STAFF, holder), "e" * 32, texts("saved_reply.own_name"), texts("saved_reply.own_text"))
     return [own, *(_row(company, each, texts("saved_reply.name"), texts("saved_reply.text")) for each in IDS.values())]
 
@@ -37,17 +37,21 @@ def for_all() -> Item:
 
 def _row(owner: Owner, saved_id: str, name: str, text: str) -> Item:
     by = {"updated_by": "ada.admin", "updated_at": AT}
-    return {"pk": owner.partition, "sk": saved_id, "name": name, "text": text, **by}
+    return {"pk": service.partition_of(owner), "sk": saved_id, "name": name, "text": text, **by}
+
+
+def _partition(kind: OwnerKind, owner_id: str) -> str:
+    return service.partition_of(Owner(kind, owner_id))
 
 
 def reference(side: Side, purpose: str) -> str:
     """The sealed reference of one of the company's."""
-    return seal(service.REFERENCE, of_company(side.company_id).partition, IDS[purpose])
+    return seal(service.REFERENCE, _partition(OwnerKind.COMPANY, side.company_id), IDS[purpose])
 
 
 def references(side: Side) -> list[str]:
     """Of the company's, and of one of its colleague's own."""
-    own = seal(service.REFERENCE, Owner(OwnerKind.STAFF, side.username).partition, "e" * 32)
+    own = seal(service.REFERENCE, _partition(OwnerKind.STAFF, side.username), "e" * 32)
     return [*(reference(side, each) for each in IDS), own]
 
 
@@ -67,7 +71,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
 
 def posts(side: Side, username: str) -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """One added to the person's own; the company's changed and deleted."""
-    own = seal(service.REFERENCE, Owner(OwnerKind.STAFF, username).partition, "b" * 32)
+    own = seal(service.REFERENCE, _partition(OwnerKind.STAFF, username), "b" * 32)
     typed = {"name": "Greeting", "text": "Hello"}
     changed, deleted = reference(side, "to change"), reference(side, "to delete")
     return {
@@ -79,6 +83,6 @@ def posts(side: Side, username: str) -> dict[str, list[tuple[str, dict[str, Any]
 
 def _seen(ref: str) -> str:
     try:
-        return service.load(ref, SEEING_ALL).seen
+        return str(service.load(ref, SEEING_ALL).version)
     except NotFound:
         return ""

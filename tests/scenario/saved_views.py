@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from console.permissions import Permission, Staff
 from console.refs import seal
-from conversations.lists.saved_views.records import REFERENCE, SHARED, Audience, ViewOwner
+from console.trail.items import Owner, OwnerKind
+from conversations.lists.saved_views.records import REFERENCE, SHARED, key_of, partition_of
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -21,7 +22,7 @@ OWN, OF_QUEUE, OF_LIST = "a", "b", "c"
 
 def items(company_id: str, project_id: str, holder: str, texts: Texts) -> list[Item]:
     """All rows of CONSOLE for one company. `holder` has its conversations."""
-    company, mine = ViewOwner(Audience.COMPANY, company_id), ViewOwner(Audience.STAFF, holder)
+    company, mine = Owner(OwnerKind.COMPANY, company_id), Owner(OwnerKind.STAFF, holder)
     queue = {"tab": "waiting", "company": company_id, "channel": "whatsapp"}
     of_list = {"company": company_id, "project": project_id, "status": "is:failed"}
     return [
@@ -31,9 +32,9 @@ def items(company_id: str, project_id: str, holder: str, texts: Texts) -> list[I
     ]
 
 
-def _row(owner: ViewOwner, first: str, company_id: str, name: str, of: str, filters: dict[str, str]) -> Item:
-    item: Item = {"pk": owner.partition, "sk": _id(first, company_id), "version": 1}
-    shared = {"company_id": owner.id} if owner.partition == SHARED else {}
+def _row(owner: Owner, first: str, company_id: str, name: str, of: str, filters: dict[str, str]) -> Item:
+    item: Item = {"pk": partition_of(owner), "sk": _id(first, company_id), "version": 1}
+    shared = {"company_id": owner.id} if partition_of(owner) == SHARED else {}
     return item | {"name": name, "list": of, "filters": filters} | shared
 
 
@@ -43,12 +44,12 @@ def _id(first: str, company_id: str) -> str:
 
 def reference(side: Side, which: str) -> str:
     """The sealed reference of one that is shared for the company."""
-    return seal(REFERENCE, ViewOwner(Audience.COMPANY, side.company_id).key, _id(which, side.company_id))
+    return seal(REFERENCE, key_of(Owner(OwnerKind.COMPANY, side.company_id)), _id(which, side.company_id))
 
 
 def references(side: Side) -> list[str]:
     """Of the company's, and of its colleague's own."""
-    own = seal(REFERENCE, ViewOwner(Audience.STAFF, side.username).key, _id(OWN, side.company_id))
+    own = seal(REFERENCE, key_of(Owner(OwnerKind.STAFF, side.username)), _id(OWN, side.company_id))
     return [reference(side, OF_QUEUE), reference(side, OF_LIST), own]
 
 

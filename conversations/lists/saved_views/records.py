@@ -12,15 +12,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from pynamodb.attributes import UnicodeAttribute
 
 from console.caching import cached_for
-from console.errors import BadReference, Conflict, Forbidden, Invalid, NotFound
+from console.errors import BadReference, Invalid
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import items_of, plain_item, version_of
-from conversations.companies import check_team_lead
+from console.store.models import ConsoleItem, PlainMapAttribute
+from console.trail.items import FOR_ALL, ItemGone, Owner, OwnerKind, VersionedItem
 from conversations.converting import CHANNELS, text_of, url_of, words
 from conversations.finding.filters import FAMILY
 from conversations.lists.forms import HAND_OFFS, KNOWN, ORDERS, TASKS
@@ -129,59 +128,31 @@ NEEDED = {
 }
 
 
-class Audience(StrEnum):
-    """Who a view is for."""
-
-    STAFF = "STAFF"
-    COMPANY = "COMPANY"
-    ALL = "ALL"
+def key_of(owner: Owner) -> str:
+    """Return the key of an owner in references: `VIEWS#ALL`, `VIEWS#COMPANY#{id}` or `VIEWS#STAFF#{username}`."""
+    return f"{_PREFIX}{owner.kind.upper()}" + (f"#{owner.id}" if owner.id else "")
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOwner:
-    """The owner of a view. `id` is the username or the company id; "" for all."""
+def partition_of(owner: Owner) -> str:
+    """Return the partition of an owner's views."""
+    return key_of(owner) if owner.kind is OwnerKind.STAFF else SHARED
 
-    audience: Audience
-    id: str = ""
 
-    @property
-    def key(self) -> str:
-        """The key in references."""
-        return f"{_PREFIX}{self.audience}" + (f"#{self.id}" if self.id else "")
+def may_write(owner: Owner, staff: Staff) -> bool:
+    """Return whether a person may save, rename and delete an owner's views."""
+    return owner.may_write(staff, Permission.TEAM_LEAD)
 
-    @property
-    def partition(self) -> str:
-        """The partition of its views."""
-        return self.key if self.audience is Audience.STAFF else SHARED
 
-    def is_seen_by(self, staff: Staff) -> bool:
-        """Return whether a person sees its views."""
-        if self.audience is Audience.COMPANY:
-            return staff.scope.covers_company(self.id)
-        return self.audience is Audience.ALL or self.id == staff.username
-
-    def may_write(self, staff: Staff) -> bool:
-        """Return whether a person may save, rename and delete its views."""
-        if self.audience is Audience.STAFF:
-            return self.is_seen_by(staff)
-        is_theirs = staff.scope.everything if self.audience is Audience.ALL else self.is_seen_by(staff)
-        return is_theirs and staff.can(Permission.TEAM_LEAD)
-
-    def check_writer(self, staff: Staff) -> None:
-        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write."""
-        if not self.is_seen_by(staff):
-            raise NotFound
-        if self.audience is Audience.COMPANY:
-            check_team_lead(self.id, staff)
-        if not self.may_write(staff):
-            raise Forbidden("Only leads who see all companies can change the views for all.")
+def check_writer(owner: Owner, staff: Staff) -> None:
+    """Raise `NotFound` for another company or person, and `Forbidden` without the right to write."""
+    owner.check_writer(staff, Permission.TEAM_LEAD, "Only leads who see all companies can change the views for all.")
 
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
     """A saved view. `filters` are empty if the stored ones cannot be read; `version` is the stored version."""
 
-    owner: ViewOwner
+    owner: Owner
     id: str
     name: str
     of: FilteredList
@@ -191,7 +162,7 @@ class SavedView:
     @property
     def reference(self) -> str:
         """The sealed reference for URLs."""
-        return seal(REFERENCE, self.owner.key, self.id)
+        return seal(REFERENCE, key_of(self.owner), self.id)
 
     @property
     def company_id(self) -> str:
@@ -209,38 +180,29 @@ class SavedView:
         return is_in_scope and self.owner.is_seen_by(staff) and staff.can(NEEDED[self.of])
 
 
-class ViewNameTaken(Conflict):
-    """Raised if the owner already has a view with this name."""
+class StoredView(VersionedItem):
+    """A saved view as it is stored."""
 
-    field = "name"
-
-    def __init__(self) -> None:
-        super().__init__("A view with this name already exists. Choose another name.")
-
-
-class SavedViewChanged(Conflict):
-    """Raised if somebody changed or deleted the view since the person saw it."""
-
-    def __init__(self) -> None:
-        super().__init__("Somebody else changed this view in the meantime. Check its name, then save again.")
+    CHANGED = "Somebody else changed this view in the meantime. Check its name, then save again."
+    TAKEN = "A view with this name already exists. Choose another name."
+    name = UnicodeAttribute(default="")
+    of = UnicodeAttribute(attr_name="list", default="")
+    filters = PlainMapAttribute(default=dict)
+    company_id = UnicodeAttribute(null=True)
 
 
-class SavedViewGone(NotFound):
-    """Raised if the view was renamed or deleted since the person saw it."""
+class LatestChange(ConsoleItem):
+    """The id of a lead's latest change of a shared view, in the partition of their own ones."""
 
-    def __init__(self) -> None:
-        super().__init__("This view was deleted or renamed.")
+    change = UnicodeAttribute()
 
 
-def open_reference(reference: str) -> tuple[ViewOwner, str]:
+def open_reference(reference: str) -> tuple[Owner, str]:
     """Return the owner and id of a view from its sealed reference. Raises `BadReference`."""
     key, view_id = unseal(REFERENCE, reference, 2)
-    audience, _, owner_id = key.removeprefix(_PREFIX).partition("#")
-    try:
-        owner = ViewOwner(Audience(audience), owner_id)
-    except ValueError as error:
-        raise BadReference from error
-    if owner.key != key or not view_id or bool(owner_id) is (owner.audience is Audience.ALL):
+    kind, separator, owner_id = key.removeprefix(_PREFIX).partition("#")
+    owner = Owner.parse(f"{kind.lower()}{separator}{owner_id}")
+    if key_of(owner) != key or not view_id:
         raise BadReference
     return owner, view_id
 
@@ -270,24 +232,23 @@ def views_for(staff: Staff) -> list[SavedView]:
 def load(reference: str, staff: Staff) -> SavedView:
     """Load the view of a sealed reference for somebody who may change it, strongly consistent.
 
-    Raises `SavedViewGone`, `NotFound`, `Forbidden`, and the store's errors.
+    Raises `ItemGone`, `NotFound`, `Forbidden`, and the store's errors.
     """
     owner, view_id = open_reference(reference)
-    owner.check_writer(staff)
-    key = {"pk": {"S": owner.partition}, "sk": {"S": view_id}}
-    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
-    found = _record(plain_item(answer["Item"]), owner) if "Item" in answer else None
+    check_writer(owner, staff)
+    stored = StoredView.find(partition_of(owner), view_id)
+    found = _record(stored, owner) if stored else None
     if found is None or not found.is_for(staff):
-        raise SavedViewGone
+        raise ItemGone("This view was deleted or renamed.")
     return found
 
 
 def read_own(staff: Staff) -> tuple[list[SavedView], str]:
     """Read a person's own views, whatever their scope, and the id of their latest change of a shared view."""
-    owner = ViewOwner(Audience.STAFF, staff.username)
-    items = items_of(owner.partition, MOST_READ, consistent=True)
-    changed = next((str(each.get("change", ""))[:32] for each in items if each["sk"] == CHANGED), "")
-    records = (_record(each, owner) for each in items if each["sk"] != CHANGED)
+    owner = Owner(OwnerKind.STAFF, staff.username)
+    items = StoredView.list_in(partition_of(owner), MOST_READ)
+    changed = next((str(each.plain("change"))[:32] for each in items if each.sk == CHANGED), "")
+    records = (_record(each, owner) for each in items if each.sk != CHANGED)
     return [each for each in records if each is not None], changed
 
 
@@ -299,34 +260,33 @@ def shared_views(changed: str) -> tuple[SavedView, ...]:
 
 def read_shared() -> list[SavedView]:
     """Read every shared view, strongly consistent. Raises the store's errors."""
-    items = items_of(SHARED, MOST_SHARED, consistent=True)
+    items = StoredView.list_in(SHARED, MOST_SHARED)
     return [found for each in items if (found := _record(each, _owner_of(each))) is not None]
 
 
-def _owner_of(item: Mapping[str, Any]) -> ViewOwner:
-    company_id = item.get("company_id")
-    return ViewOwner(Audience.ALL) if company_id is None else ViewOwner(Audience.COMPANY, str(company_id))
+def _owner_of(item: StoredView) -> Owner:
+    # One that is no text is of no company, but not of all either.
+    company_id = item.plain("company_id")
+    return FOR_ALL if company_id is None else Owner(OwnerKind.COMPANY, str(company_id))
 
 
 def _by_name(views: Iterable[SavedView]) -> tuple[SavedView, ...]:
     return tuple(sorted(views, key=lambda each: (each.name.casefold(), each.id)))
 
 
-def _record(item: Mapping[str, Any], owner: ViewOwner) -> SavedView | None:
+def _record(item: StoredView, owner: Owner) -> SavedView | None:
     """Convert a stored view; None if its list is unknown or its owner has no id."""
     try:
-        of = FilteredList(str(item.get("list", "")))
+        of = FilteredList(item.of)
     except ValueError:
         return None
-    if owner == ViewOwner(Audience.COMPANY):
+    if owner == Owner(OwnerKind.COMPANY):
         return None
-    stored = item.get("filters")
     try:
-        filters = check(of, stored if isinstance(stored, dict) else {})
+        filters = check(of, item.filters)
     except Invalid:
         filters = {}
-    if owner.audience is not Audience.STAFF and filters.get("company", "") != owner.id:
+    if owner.kind is not OwnerKind.STAFF and filters.get("company", "") != owner.id:
         filters = {}
-    view_id = str(item["sk"])
-    name = text_of(item.get("name"), LONGEST_NAME) or view_id
-    return SavedView(owner, view_id, name, of, tuple(filters.items()), version_of(dict(item)))
+    name = text_of(item.name, LONGEST_NAME) or item.sk
+    return SavedView(owner, item.sk, name, of, tuple(filters.items()), item.version)

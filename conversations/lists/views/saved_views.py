@@ -15,20 +15,19 @@ from console.answers import posted_version
 from console.context import read_only_reason
 from console.errors import ConsoleError, NotFound
 from console.permissions import Permission, Staff
+from console.trail.items import FOR_ALL, ItemGone, Owner, OwnerKind
 from console.trees import isolated
 from conversations.companies import names_for
 from conversations.lists.saved_views import records, service
 from conversations.lists.saved_views.records import (
     NEEDED,
-    Audience,
     FilteredList,
     SavedView,
-    SavedViewGone,
-    ViewOwner,
     address_of,
     describe,
     is_narrowed,
     known_filters,
+    may_write,
 )
 from conversations.queue.form import QueueForm
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
@@ -114,7 +113,7 @@ def queue_menu(form: QueueForm, names: Mapping[str, str], staff: Staff) -> dict[
 
 def _row(view: SavedView, names: Mapping[str, str], *, is_current: bool = False) -> dict[str, Any]:
     owner, company = view.owner, names.get(view.owner.id, view.owner.id)
-    whose = {Audience.STAFF: "", Audience.ALL: "everybody"}.get(owner.audience, company)
+    whose = {OwnerKind.STAFF: "", OwnerKind.ALL: "everybody"}.get(owner.kind, company)
     shows = [_LABELS[view.of], *describe(dict(view.filters), names), *([f"for {whose}"] if whose else [])]
     return {
         "view": view,
@@ -138,8 +137,8 @@ def _with_only_company(
 def _others(filters: Mapping[str, str], names: Mapping[str, str], staff: Staff) -> str:
     """Describe who a person can share a view with these filters with; "" for nobody."""
     company_id = filters.get("company", "")
-    owner = ViewOwner(Audience.COMPANY, company_id) if company_id else ViewOwner(Audience.ALL)
-    if not owner.may_write(staff):
+    owner = Owner(OwnerKind.COMPANY, company_id) if company_id else FOR_ALL
+    if not may_write(owner, staff):
         return ""
     return f"Everybody who sees {isolated(names.get(company_id, company_id))}" if company_id else "Everybody"
 
@@ -155,7 +154,7 @@ def index(request: StaffRequest) -> HttpResponse:
     can_write = not read_only_reason()
     rows = []
     for each in records.views_for(staff):
-        may_change = can_write and each.owner.may_write(staff)
+        may_change = can_write and may_write(each.owner, staff)
         change_url = reverse("saved-view-change", args=[each.reference]) if may_change else ""
         rows.append(_row(each, names) | {"change_url": change_url})
     return render(request, "saved_views/index.html", {"rows": rows, "lists": _lists(staff)})
@@ -205,7 +204,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
     staff, back = request.staff, reverse("saved-views")
     try:
         view = records.load(ref, staff)
-    except SavedViewGone as gone:
+    except ItemGone as gone:
         if request.method != "POST":
             raise
         messages.info(request, str(gone))

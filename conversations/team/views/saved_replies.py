@@ -13,6 +13,7 @@ from console.answers import FAILURES, answer, describe_error
 from console.context import read_only_reason
 from console.errors import BadReference, Conflict, NotFound
 from console.permissions import Permission, Staff
+from console.trail.items import FOR_ALL, ItemChanged, ItemGone, Owner, OwnerKind
 from conversations.companies import companies_for
 from conversations.converting import summary_of
 from conversations.finding.queries import load_row
@@ -20,14 +21,7 @@ from conversations.lists.crumbs import crumbs_below
 from conversations.team.saved_replies import service
 from conversations.team.saved_replies.filling import PLACEHOLDERS
 from conversations.team.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
-from conversations.team.saved_replies.service import (
-    FOR_ALL,
-    Owner,
-    OwnerKind,
-    SavedReplyChanged,
-    SavedReplyGone,
-    SavedText,
-)
+from conversations.team.saved_replies.service import SavedReply, check_writer
 from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _TABS = ((OwnerKind.ALL, "For all"), (OwnerKind.COMPANY, "By company"), (OwnerKind.STAFF, "My own"))
@@ -50,7 +44,7 @@ def index(request: StaffRequest) -> HttpResponse:
     owner = Owner(tab, _id_of(tab, company_id, staff))
     is_chosen = tab is not OwnerKind.COMPANY or bool(company_id)
     wanted = form.chosen("q")
-    may_write = is_chosen and owner.may_write(staff) and not read_only_reason()
+    may_write = is_chosen and service.may_write(owner, staff) and not read_only_reason()
     context = {
         "form": form,
         "tabs": [{"label": label, "url": _list_url(Owner(each)), "current": each is tab} for each, label in _TABS],
@@ -74,7 +68,7 @@ def index(request: StaffRequest) -> HttpResponse:
 def new(request: StaffRequest) -> HttpResponse:
     """Add a saved reply: a person's own, or with GET `tab` (and `company`) one for all or for a company."""
     owner = _owner_asked_for(request)
-    owner.check_writer(request.staff)
+    check_writer(owner, request.staff)
     token = request.POST.get("token") or service.new_token(owner)
     if service.owner_of(token) != owner:
         raise BadReference
@@ -93,7 +87,7 @@ def new(request: StaffRequest) -> HttpResponse:
 def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Change a saved reply. If somebody else changed or deleted it meanwhile, the form keeps what was typed."""
     owner = service.owner_of(ref)
-    owner.check_writer(request.staff)
+    check_writer(owner, request.staff)
     if request.method != "POST":
         saved = service.load(ref, request.staff)
         form = SavedReplyForm(initial={"name": saved.name, "text": saved.text})
@@ -109,19 +103,19 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
     try:
         page = FormPage(_FORM, form, _ABOUT, _list_url(owner), context)
-        return process_form(request, page, act, passing=(SavedReplyChanged,))
-    except SavedReplyChanged as error:
+        return process_form(request, page, act, passing=(ItemChanged,))
+    except ItemChanged as error:
         return _lost(request, ref, form, error)
-    except SavedReplyGone:
+    except ItemGone:
         return _gone(request, owner, form)
 
 
-def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: SavedReplyChanged) -> HttpResponse:
+def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: ItemChanged) -> HttpResponse:
     """Show the form as typed, next to what is now stored; saving again overwrites that."""
     owner = service.owner_of(ref)
     try:
         saved = service.load(ref, request.staff)
-    except SavedReplyGone:
+    except ItemGone:
         return _gone(request, owner, form)
     context = _context(owner, request.staff, "Change a saved reply", saved)
     return answer(request, _FORM, context | {"form": form, "stored": saved}, error)
@@ -139,7 +133,7 @@ def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResp
 def delete(request: StaffRequest, ref: str) -> HttpResponse:
     """Ask for confirmation, then delete the saved reply if it is unchanged. A form sent twice acts once."""
     owner, error, problem = service.owner_of(ref), None, ""
-    owner.check_writer(request.staff)
+    check_writer(owner, request.staff)
     try:
         if request.method == "POST":
             try:
@@ -149,7 +143,7 @@ def delete(request: StaffRequest, ref: str) -> HttpResponse:
             except FAILURES as failed:
                 error, problem = failed, describe_error(failed, _ABOUT)
         saved = service.load(ref, request.staff)
-    except SavedReplyGone as gone:
+    except ItemGone as gone:
         if request.method != "POST":
             raise
         messages.info(request, str(gone))
@@ -195,7 +189,7 @@ def _owner_asked_for(request: StaffRequest) -> Owner:
     company_id = request.GET.get("company", "")
     owner = Owner(tab, _id_of(tab, company_id, request.staff))
     if tab is OwnerKind.COMPANY:
-        owner.check_writer(request.staff)
+        check_writer(owner, request.staff)
         if not service.company_name(company_id, request.staff):
             raise NotFound
     return owner
@@ -217,7 +211,7 @@ def _query_of(owner: Owner) -> dict[str, str]:
     return {"tab": owner.kind.value} | ({"company": owner.id} if owner.kind is OwnerKind.COMPANY and owner.id else {})
 
 
-def _context(owner: Owner, staff: Staff, title: str, saved: SavedText | None = None) -> dict[str, Any]:
+def _context(owner: Owner, staff: Staff, title: str, saved: SavedReply | None = None) -> dict[str, Any]:
     """Return the context of a form. `saved`: the stored reply, whose version the form then carries."""
     whose = {OwnerKind.ALL: "For all", OwnerKind.STAFF: "My own"}.get(owner.kind)
     label = whose or service.company_name(owner.id, staff) or owner.id
@@ -230,5 +224,5 @@ def _context(owner: Owner, staff: Staff, title: str, saved: SavedText | None = N
         "is_own": owner.kind is OwnerKind.STAFF,
         "back": _list_url(owner),
         "placeholders": [("{" + name + "}", words) for name, words in PLACEHOLDERS.items()],
-        "seen": saved.seen if saved else "",
+        "seen": saved.version if saved else "",
     }

@@ -1,7 +1,6 @@
 """`/team/`: a lead's team; the service levels, groups and budget of a company."""
 
 import re
-from dataclasses import replace
 from datetime import time
 from decimal import Decimal
 from typing import Any
@@ -25,6 +24,7 @@ from console.store.calls import submit
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
+from conversations.attention.levels import StoredLevels
 from conversations.companies import check_team_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.insight import budgets
@@ -138,15 +138,15 @@ class LevelsForm(forms.Form):
         return minutes | {"hours": hours, "urgent_words": cleaned["urgent_words"]}
 
 
-def _initial(item: dict[str, Any]) -> dict[str, Any]:
-    found = {name: item[name] for name in levels.MINUTES if name in item}
-    if isinstance(hours := item.get("hours"), dict):
-        found |= {"opens": hours.get("opens"), "closes": hours.get("closes"), "zone": hours.get("time_zone")}
-        days = hours.get("days")
-        found["days"] = [str(each) for each in days] if isinstance(days, list) else []
-    if isinstance(words := item.get("urgent_words"), list):
-        found["urgent_words"] = "\n".join(map(str, words))
-    return found
+def _initial(stored: StoredLevels) -> dict[str, Any]:
+    hours, days = stored.hours or {}, (stored.hours or {}).get("days")
+    return {name: getattr(stored, name) for name in levels.MINUTES} | {
+        "opens": hours.get("opens"),
+        "closes": hours.get("closes"),
+        "zone": hours.get("time_zone"),
+        "days": [str(each) for each in days] if isinstance(days, list) else [],
+        "urgent_words": "\n".join(stored.urgent_words or ()),
+    }
 
 
 class GroupForm(forms.Form):
@@ -220,7 +220,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
         raise NotFound
     stored, otherwise = levels.load(company_id, project_id, staff)
     data = request.POST if request.method == "POST" else None
-    form = LevelsForm(data, initial=_initial(stored.values), of_project=bool(project_id))
+    form = LevelsForm(data, initial=_initial(stored), of_project=bool(project_id))
     address = reverse("service-levels", args=[company_id])
     context = {
         "company": company,
@@ -302,12 +302,12 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     }
 
     def act() -> str:
-        seen = replace(group, version=posted_version(request)) if group else None
+        seen = posted_version(request) if group else 0
         with refresh_version_on_conflict(context, lambda: _version_of(company_id, group)):
-            if is_deletion and seen is not None:
-                groups.delete(company_id, seen, staff)
+            if is_deletion and group:
+                groups.delete(company_id, group, seen, staff)
                 return GROUP_DELETED
-            groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
+            groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, group, seen)
         return "The group is saved."
 
     page = FormPage("team/groups.html", form, "the group", address, context)

@@ -3,8 +3,9 @@
 from typing import Any
 
 from console.permissions import Staff
+from console.trail.items import Owner
 from conversations.team.saved_replies import service
-from conversations.team.saved_replies.service import Owner, new_token
+from conversations.team.saved_replies.service import new_token
 from tests.dynamodb import Store
 
 TEXT = "Hello {first_name}, it is 7-green-heron."
@@ -18,6 +19,11 @@ def saved(store: Store) -> list[dict[str, Any]]:
 def entries(store: Store) -> list[tuple[str, ...]]:
     found = sorted(store.all("AUDIT"), key=lambda entry: entry["ts_action_id"])
     return [(e["conversation_id"], e["action_type"], e["actor"], e["result"]) for e in found]
+
+
+def version(reference: str, by: Staff) -> str:
+    """What a form carries."""
+    return str(service.load(reference, by).version)
 
 
 def added(owner: Owner, by: Staff, name: str = "Greeting", text: str = TEXT) -> str:

@@ -40,7 +40,7 @@ PARTITIONS: dict[str, tuple[str, ...]] = {
     "conversations.notifications.destinations": ("DESTINATIONS", "DESTINATIONS#acme"),
     "conversations.queue.presence": ("PRESENCE#abc", "SEEN#ana"),
     "conversations.receiving.expired": ("STAGE_EXPIRED#abc",),
-    "conversations.team.saved_replies.models": ("SAVED_REPLIES#all",),
+    "conversations.team.saved_replies.service": ("SAVED_REPLIES#all",),
     "conversations.lists.saved_views.records": ("VIEWS#SHARED", "VIEWS#ana"),
     "conversations.providers.credentials": ("SECRET-PROBLEMS",),
     "tenants.console_items": ("TENANT#acme",),

@@ -448,4 +448,4 @@ def test_what_becomes_due_while_a_process_stands_still_is_planned_for(store, mon
     assert not process_conversation(to_dynamodb(KEY))
     now = clock.now()
     timers = [each for minute in (now, now - timedelta(minutes=1)) for each in due_timers(minute, now)]
-    assert [each["conversation_id"]["S"] for each in timers] == [CONVERSATION]
+    assert [each.conversation_id for each in timers] == [CONVERSATION]

@@ -264,13 +264,13 @@ def test_a_groups_name_stays_as_it_is_and_keeps_its_direction_to_itself(store, c
 
 def test_no_two_groups_have_a_name_and_one_that_was_given_up_is_free(store, colleagues):
     group = second_line()
-    groups.save(COMPANY, "Managers", ["ana"], LEAD, group)
+    groups.save(COMPANY, "Managers", ["ana"], LEAD, group, group.version)
     groups.save(COMPANY, "Second line", ["ben"], LEAD)
     there = {each.name: each for each in groups.of_company(COMPANY)}
     assert set(there) == {"Managers", "Second line"}
     with pytest.raises(Conflict, match="already exists"):
-        groups.save(COMPANY, "MANAGERS", [], LEAD, there["Second line"])
-    groups.save(COMPANY, "second Line", ["ben"], LEAD, there["Second line"])
+        groups.save(COMPANY, "MANAGERS", [], LEAD, there["Second line"], 1)
+    groups.save(COMPANY, "second Line", ["ben"], LEAD, there["Second line"], 1)
     assert [each.name for each in groups.of_company(COMPANY)] == ["Managers", "second Line"]
 
 
@@ -279,7 +279,7 @@ def test_a_group_is_deleted_whatever_was_typed_and_once_however_often_one_clicks
     group = second_line()
     client, address = signed_in(member("lena", "admin")), f"/team/groups/{COMPANY}/?group={group.id}"
     assert client.post(address, {"delete": "1", "version": "x"}).status_code == 404
-    assert groups.of_company(COMPANY) == [group]
+    assert [each.id for each in groups.of_company(COMPANY)] == [group.id]
     # Another writer's name may be longer than a form takes.
     store.update("CONSOLE", {"pk": f"GROUPS#{COMPANY}", "sk": group.id}, name="n" * 200)
     for _ in range(2):
@@ -293,14 +293,14 @@ def test_a_group_is_deleted_whatever_was_typed_and_once_however_often_one_clicks
 
 def test_groups_are_set_by_leads_of_the_company_on_record(store, colleagues):
     group = second_line()
-    assert (group.name, group.members) == ("Second line", ("ana", "ben"))
+    assert (group.name, group.members) == ("Second line", ["ana", "ben"])
     with pytest.raises(Conflict):
         groups.save(COMPANY, "second line", [], LEAD)
-    groups.save(COMPANY, "Managers", ["ana"], LEAD, group)
+    groups.save(COMPANY, "Managers", ["ana"], LEAD, group, group.version)
     with pytest.raises(Conflict):
-        groups.delete(COMPANY, group, LEAD)
+        groups.delete(COMPANY, group, group.version, LEAD)
     [changed] = groups.of_company(COMPANY)
-    groups.delete(COMPANY, changed, LEAD)
+    groups.delete(COMPANY, changed, changed.version, LEAD)
     assert groups.of_company(COMPANY) == []
     for who, company, error in ((ANA, COMPANY, Forbidden), (LEAD, OTHER, NotFound)):
         with pytest.raises(error):

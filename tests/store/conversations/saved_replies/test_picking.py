@@ -6,17 +6,18 @@ import re
 import pytest
 
 from console.refs import seal
+from console.trail.items import FOR_ALL, Owner, OwnerKind
 from conversations.finding.queries import load_row
 from conversations.team.saved_replies import service
-from conversations.team.saved_replies.service import FOR_ALL, MOST, Owner, OwnerKind, filled_text, of_company
+from conversations.team.saved_replies.service import MOST, filled_text, partition_of
 from tests.items import put_conversation, reference
 from tests.people import COMPANY, OTHER_COMPANY, as_staff, auditor, member, signed_in
 from tests.support.conversations.replies import held
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 AGENT = "amira.haddad"
-MINE, OURS = Owner(OwnerKind.STAFF, AGENT), of_company(COMPANY)
-NOT_OFFERED = (of_company(OTHER_COMPANY), Owner(OwnerKind.STAFF, "somebody.else"))
+MINE, OURS = Owner(OwnerKind.STAFF, AGENT), Owner(OwnerKind.COMPANY, COMPANY)
+NOT_OFFERED = (Owner(OwnerKind.COMPANY, OTHER_COMPANY), Owner(OwnerKind.STAFF, "somebody.else"))
 TEXT = "Hello {first_name}, this is {agent} of {company}."
 
 
@@ -25,8 +26,8 @@ def url_of(item, part: str = "saved-replies/") -> str:
 
 
 def put(store, owner: Owner, name: str, text: str = TEXT, number: int = 1) -> str:
-    store.put("CONSOLE", {"pk": owner.partition, "sk": f"{number:032x}", "name": name, "text": text})
-    return seal("saved reply", owner.partition, f"{number:032x}")
+    store.put("CONSOLE", {"pk": partition_of(owner), "sk": f"{number:032x}", "name": name, "text": text})
+    return seal("saved reply", partition_of(owner), f"{number:032x}")
 
 
 def texts(answer) -> list[str]:
@@ -115,7 +116,7 @@ def test_the_text_of_a_reference_is_empty_unless_it_may_be_picked_here(store, it
     good = [put(store, owner, "Greeting", "Hello {first_name}") for owner in (MINE, OURS, FOR_ALL)]
     assert [filled_text(each, row, staff) for each in good] == ["Hello Jo"] * 3
     foreign = [put(store, owner, "Greeting") for owner in NOT_OFFERED]
-    deleted = seal("saved reply", FOR_ALL.partition, "f" * 32)
+    deleted = seal("saved reply", partition_of(FOR_ALL), "f" * 32)
     others = [seal("saved reply", "COMPANIES", COMPANY), seal("saved reply", "SAVED_REPLIES#nobody", "1")]
     for token in (*foreign, deleted, *others, reference(item), "junk", ""):
         assert filled_text(token, row, staff) == ""
@@ -142,7 +143,7 @@ def fill_up(store) -> None:
     for owner in (MINE, OURS, FOR_ALL):
         store.put_all(
             "CONSOLE",
-            [{"pk": owner.partition, "sk": f"{n:032x}", "name": f"N{n}", "text": "T" * 1600} for n in range(MOST)],
+            [{"pk": partition_of(owner), "sk": f"{n:032x}", "name": f"N{n}", "text": "T" * 1600} for n in range(MOST)],
         )
 
 
@@ -151,7 +152,7 @@ def test_six_hundred_saved_replies_cost_the_conversation_nothing(store, item, cl
     before = calls_of(store, client, url_of(item, ""))
     fill_up(store)
     assert calls_of(store, client, url_of(item, "")) == before
-    with_one = calls_of(store, client, url_of(item, f"?saved={seal('saved reply', MINE.partition, f'{7:032x}')}"))
+    with_one = calls_of(store, client, url_of(item, f"?saved={seal('saved reply', partition_of(MINE), f'{7:032x}')}"))
     assert with_one == sorted([*before, ("GetItem", "CONSOLE")])
 
 

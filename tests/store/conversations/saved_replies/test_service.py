@@ -7,24 +7,19 @@ import pytest
 
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Role, Scope
+from console.trail.items import FOR_ALL, ItemChanged, ItemGone, Owner, OwnerKind
 from conversations.team.saved_replies import service
-from conversations.team.saved_replies.service import (
-    FOR_ALL,
-    MOST,
-    SavedReplyChanged,
-    SavedReplyGone,
-    new_token,
-    of_company,
-    of_staff,
-)
+from conversations.team.saved_replies.service import MOST, new_token, partition_of
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY
 from tests.support.conversations.handoff.kit import ADMIN, ANA, BEN, staff
-from tests.support.conversations.saved_replies import TEXT, added, entries, saved
+from tests.support.conversations.saved_replies import TEXT, added, entries, saved, version
 
-OF_COMPANY = of_company(COMPANY)
+OF_COMPANY, OF_OTHER = Owner(OwnerKind.COMPANY, COMPANY), Owner(OwnerKind.COMPANY, OTHER_COMPANY)
+OF_ANA, OF_BEN = Owner(OwnerKind.STAFF, "ana"), Owner(OwnerKind.STAFF, "ben")
 LIMITED = staff("lea", Role.ADMIN, Scope.of([f"company:{COMPANY}"]))
 AUDITOR = staff("aiko", Role.AUDITOR, Scope(everything=True))
+OF_AUDITOR = Owner(OwnerKind.STAFF, "aiko")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ AUDITOR = staff("aiko", Role.AUDITOR, Scope(everything=True))
         (FOR_ALL, ADMIN, "SAVED_REPLIES#all", "SYSTEM"),
         (OF_COMPANY, ADMIN, f"SAVED_REPLIES#company#{COMPANY}", "SYSTEM"),
         (OF_COMPANY, LIMITED, f"SAVED_REPLIES#company#{COMPANY}", "SYSTEM"),
-        (of_staff(ANA), ANA, "SAVED_REPLIES#staff#ana", "STAFF#ana"),
+        (OF_ANA, ANA, "SAVED_REPLIES#staff#ana", "STAFF#ana"),
     ],
 )
 def test_each_is_stored_with_its_owner_and_recorded_without_its_text(store, owner, by, partition, trail):
@@ -41,10 +36,10 @@ def test_each_is_stored_with_its_owner_and_recorded_without_its_text(store, owne
     [item] = saved(store)
     assert (item["pk"], item["name"], item["text"], item["updated_by"]) == (partition, "Greeting", TEXT, by.username)
     assert len(item["sk"]) == 32
-    service.change(reference, "Greeting 2", "Hello", service.load(reference, by).seen, by)
+    service.change(reference, "Greeting 2", "Hello", version(reference, by), by)
     [item] = saved(store)
     assert (item["name"], item["text"]) == ("Greeting 2", "Hello")
-    service.delete(reference, service.load(reference, by).seen, by)
+    service.delete(reference, version(reference, by), by)
     assert not saved(store)
     said = ["saved_reply.created", "saved_reply.changed", "saved_reply.deleted"]
     assert entries(store) == [(trail, each, by.username, "success") for each in said]
@@ -63,20 +58,20 @@ def test_each_is_stored_with_its_owner_and_recorded_without_its_text(store, owne
         (FOR_ALL, ANA, Forbidden),
         (FOR_ALL, LIMITED, Forbidden),
         (OF_COMPANY, ANA, Forbidden),
-        (of_company(OTHER_COMPANY), LIMITED, NotFound),
-        (of_staff(BEN), ANA, NotFound),
-        (of_staff(BEN), ADMIN, NotFound),
-        (of_staff(AUDITOR), AUDITOR, Forbidden),
+        (OF_OTHER, LIMITED, NotFound),
+        (OF_BEN, ANA, NotFound),
+        (OF_BEN, ADMIN, NotFound),
+        (OF_AUDITOR, AUDITOR, Forbidden),
     ],
 )
 def test_who_may_not_write_changes_nothing(store, owner, by, error):
     with pytest.raises(error):
         service.add(new_token(owner), "Greeting", TEXT, by)
     writer = {"all": ADMIN, "company": ADMIN, "staff": BEN}[owner.kind]
-    if owner == of_staff(AUDITOR):
+    if owner == OF_AUDITOR:
         return
     reference = added(owner, writer)
-    seen, before = service.load(reference, writer).seen, (saved(store), store.all("AUDIT"))
+    seen, before = version(reference, writer), (saved(store), store.all("AUDIT"))
     with pytest.raises(error):
         service.change(reference, "Mine", "now", seen, by)
     with pytest.raises(error):
@@ -85,11 +80,11 @@ def test_who_may_not_write_changes_nothing(store, owner, by, error):
 
 
 def test_agents_read_those_for_all_and_of_companies_in_scope_and_their_own(store):
-    for owner, by in ((FOR_ALL, ADMIN), (OF_COMPANY, ADMIN), (of_staff(ANA), ANA), (of_staff(BEN), BEN)):
-        added(owner, by, f"of {owner.partition}")
-    for owner in (FOR_ALL, OF_COMPANY, of_staff(ANA)):
-        assert [each.name for each in service.listed(owner, ANA)] == [f"of {owner.partition}"]
-    for owner in (of_company(OTHER_COMPANY), of_staff(BEN)):
+    for owner, by in ((FOR_ALL, ADMIN), (OF_COMPANY, ADMIN), (OF_ANA, ANA), (OF_BEN, BEN)):
+        added(owner, by, f"of {partition_of(owner)}")
+    for owner in (FOR_ALL, OF_COMPANY, OF_ANA):
+        assert [each.name for each in service.listed(owner, ANA)] == [f"of {partition_of(owner)}"]
+    for owner in (OF_OTHER, OF_BEN):
         with pytest.raises(NotFound):
             service.listed(owner, ANA)
 
@@ -109,12 +104,12 @@ def test_search_finds_name_and_text_in_any_case(store):
 
 def test_who_saw_another_version_overwrites_nothing(store):
     reference = added(OF_COMPANY, ADMIN)
-    seen = service.load(reference, LIMITED).seen
+    seen = version(reference, LIMITED)
     service.change(reference, "Greeting", "Theirs", seen, ADMIN)
     before = (saved(store), store.all("AUDIT"))
-    with pytest.raises(SavedReplyChanged):
+    with pytest.raises(ItemChanged):
         service.change(reference, "Greeting", "Mine", seen, LIMITED)
-    with pytest.raises(SavedReplyChanged):
+    with pytest.raises(ItemChanged):
         service.delete(reference, seen, LIMITED)
     assert (saved(store), store.all("AUDIT")) == before
 
@@ -129,11 +124,11 @@ def test_who_saw_another_version_overwrites_nothing(store):
 )
 def test_who_loses_at_the_last_moment_overwrites_nothing(store, do):
     reference = added(OF_COMPANY, ADMIN)
-    seen = service.load(reference, ADMIN).seen
+    seen = version(reference, ADMIN)
     [item] = saved(store)
     key = {"pk": item["pk"], "sk": item["sk"]}
-    meanwhile = faults.before("TransactWriteItems", lambda: store.update("CONSOLE", key, text="Theirs"))
-    with meanwhile, pytest.raises(SavedReplyChanged):
+    meanwhile = faults.before("TransactWriteItems", lambda: store.update("CONSOLE", key, text="Theirs", version=2))
+    with meanwhile, pytest.raises(ItemChanged):
         do(reference, seen)
     assert [each["text"] for each in saved(store)] == ["Theirs"]
     assert [each[1] for each in entries(store)] == ["saved_reply.created"]
@@ -141,15 +136,15 @@ def test_who_loses_at_the_last_moment_overwrites_nothing(store, do):
 
 def test_what_was_deleted_stays_deleted(store):
     reference = added(FOR_ALL, ADMIN)
-    seen = service.load(reference, ADMIN).seen
+    seen = version(reference, ADMIN)
     service.delete(reference, seen, ADMIN)
-    with pytest.raises(SavedReplyGone):
+    with pytest.raises(ItemGone):
         service.change(reference, "Greeting", "Mine", seen, ADMIN)
     assert not saved(store)
 
 
 def test_a_form_sent_twice_adds_one(store):
-    token = new_token(of_staff(ANA))
+    token = new_token(OF_ANA)
     service.add(token, "Greeting", TEXT, ANA)
     service.add(token, "Greeting", TEXT, ANA)
     assert len(saved(store)) == len(entries(store)) == 1
@@ -160,21 +155,21 @@ def test_a_form_sent_twice_adds_one(store):
 
 def test_nothing_changed_is_not_recorded(store):
     reference = added(FOR_ALL, ADMIN)
-    assert not service.change(reference, "Greeting", TEXT, service.load(reference, ADMIN).seen, ADMIN)
+    assert not service.change(reference, "Greeting", TEXT, version(reference, ADMIN), ADMIN)
     assert len(entries(store)) == 1
 
 
 def test_two_hundred_of_each_owner_are_the_most(store):
-    full = of_staff(ANA)
-    items = [{"pk": full.partition, "sk": f"{n:032x}", "name": f"N{n}", "text": "T"} for n in range(MOST)]
+    full = OF_ANA
+    items = [{"pk": partition_of(full), "sk": f"{n:032x}", "name": f"N{n}", "text": "T"} for n in range(MOST)]
     store.put_all("CONSOLE", items)
     with pytest.raises(Invalid, match="You can have up to 200 saved replies"):
         service.add(new_token(full), "One more", TEXT, ANA)
     assert len(service.listed(full, ANA)) == len(saved(store)) == MOST
-    added(of_staff(BEN), BEN)
+    added(OF_BEN, BEN)
 
 
 def test_an_item_without_its_attributes_breaks_nothing(store):
-    store.put("CONSOLE", {"pk": FOR_ALL.partition, "sk": "0" * 32})
+    store.put("CONSOLE", {"pk": partition_of(FOR_ALL), "sk": "0" * 32})
     [found] = service.listed(FOR_ALL, ANA)
-    assert (found.name, found.text, found.updated_by, found.updated_at) == ("", "", "", None)
+    assert (found.name, found.text, found.updated_by, found.updated_at, found.version) == ("", "", "", None, 0)

@@ -5,16 +5,17 @@ import re
 
 import pytest
 
+from console.trail.items import FOR_ALL, Owner, OwnerKind
 from conversations.team.saved_replies import service
-from conversations.team.saved_replies.service import FOR_ALL, of_company, of_staff
+from conversations.team.saved_replies.service import partition_of
 from tests.answers import text_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.handoff.kit import ADMIN, staff
-from tests.support.conversations.saved_replies import added, entries, saved
+from tests.support.conversations.saved_replies import added, entries, saved, version
 
 AGENT = "amira.haddad"
-MINE = of_staff(staff(AGENT))
-OURS, THEIRS = of_company(COMPANY), of_company(OTHER_COMPANY)
+MINE = Owner(OwnerKind.STAFF, AGENT)
+OURS, THEIRS = Owner(OwnerKind.COMPANY, COMPANY), Owner(OwnerKind.COMPANY, OTHER_COMPANY)
 NEW = "/saved-replies/new/"
 TYPED = {"name": "Greeting", "text": "Hello {first_name},\r\nthanks."}
 
@@ -61,7 +62,7 @@ def test_an_agent_adds_changes_and_deletes_their_own(store, agent):
     answer = send(agent, NEW, **TYPED)
     assert "Saved reply added." in text_of(answer)
     [item] = saved(store)
-    assert (item["pk"], item["text"]) == (MINE.partition, "Hello {first_name},\nthanks.")
+    assert (item["pk"], item["text"]) == (partition_of(MINE), "Hello {first_name},\nthanks.")
     links = re.findall(r'href="(/saved-replies/[^"]+/(?:change|delete)/)"', text_of(answer))
     assert len(links) == 2
     answer = send(agent, links[0], name="Greeting", text="Hello")
@@ -80,7 +81,7 @@ def test_an_agent_adds_changes_and_deletes_their_own(store, agent):
 
 @pytest.mark.parametrize(
     ("query", "partition"),
-    [("?tab=all", FOR_ALL.partition), (f"?tab=company&company={COMPANY}", OURS.partition)],
+    [("?tab=all", partition_of(FOR_ALL)), (f"?tab=company&company={COMPANY}", partition_of(OURS))],
 )
 def test_an_administrator_adds_those_for_all_and_of_companies(store, of_all, query, partition):
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
@@ -131,7 +132,7 @@ def test_an_agent_reads_what_is_shared_and_changes_none_of_it(store, agent):
 
 
 def test_a_colleagues_own_ones_are_not_there(store, agent, of_all):
-    theirs = added(of_staff(staff("ben")), staff("ben"), "Only mine")
+    theirs = added(Owner(OwnerKind.STAFF, "ben"), staff("ben"), "Only mine")
     for client in (agent, of_all):
         assert client.get(url_of(theirs)).status_code == client.get(url_of(theirs, "delete")).status_code == 404
         assert "Only mine" not in text_of(client.get("/saved-replies/?tab=staff"))
@@ -176,7 +177,7 @@ def test_a_text_of_1600_characters_may_have_lines(store, agent):
 def test_a_lost_race_is_told_with_both_versions_and_saving_again_replaces(store, of_all):
     reference = added(FOR_ALL, ADMIN)
     form = of_all.get(url_of(reference))
-    service.change(reference, "Theirs", "Their words", service.load(reference, ADMIN).seen, ADMIN)
+    service.change(reference, "Theirs", "Their words", version(reference, ADMIN), ADMIN)
     typed = {"name": "Mine", "text": "My words"}
     lost = of_all.post(url_of(reference), typed | {"seen": field(form, "seen")})
     assert lost.status_code == 409
@@ -190,7 +191,7 @@ def test_a_lost_race_is_told_with_both_versions_and_saving_again_replaces(store,
 def test_what_was_typed_survives_a_deletion_and_can_be_added_anew(store, of_all):
     reference = added(OURS, ADMIN)
     form = of_all.get(url_of(reference))
-    service.delete(reference, service.load(reference, ADMIN).seen, ADMIN)
+    service.delete(reference, version(reference, ADMIN), ADMIN)
     lost = of_all.post(url_of(reference), {"name": "Mine", "text": "My words", "seen": field(form, "seen")})
     assert lost.status_code == 409
     assert "Somebody else deleted this saved reply in the meantime." in text_of(lost)
@@ -199,13 +200,13 @@ def test_what_was_typed_survives_a_deletion_and_can_be_added_anew(store, of_all)
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
     action = re.search(r'<form class="form" method="post" action="([^"]+)"', text_of(lost))[1]
     of_all.post(action, {"name": "Mine", "text": "My words", "token": field(lost, "token")})
-    assert [(each["pk"], each["text"]) for each in saved(store)] == [(OURS.partition, "My words")]
+    assert [(each["pk"], each["text"]) for each in saved(store)] == [(partition_of(OURS), "My words")]
 
 
 def test_a_lost_deletion_is_asked_again_with_what_is_there_now(store, of_all):
     reference = added(FOR_ALL, ADMIN)
     asked = of_all.get(url_of(reference, "delete"))
-    service.change(reference, "Theirs", "Their words", service.load(reference, ADMIN).seen, ADMIN)
+    service.change(reference, "Theirs", "Their words", version(reference, ADMIN), ADMIN)
     lost = of_all.post(url_of(reference, "delete"), {"seen": field(asked, "seen")})
     assert lost.status_code == 409
     assert "Somebody else changed this saved reply in the meantime." in text_of(lost)

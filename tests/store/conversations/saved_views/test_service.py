@@ -5,14 +5,12 @@ import pytest
 from console.errors import BadReference, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role, Scope
 from console.refs import seal
+from console.trail.items import ItemChanged, ItemGone
 from conversations.lists.saved_views import records, service
 from conversations.lists.saved_views.records import (
     REFERENCE,
     SHARED,
     FilteredList,
-    SavedViewChanged,
-    SavedViewGone,
-    ViewNameTaken,
     load,
     views_for,
 )
@@ -73,14 +71,14 @@ def test_an_own_view_is_there_for_its_owner_alone_and_on_record(store):
 
 def test_the_same_name_again_is_told_and_the_same_view_again_is_no_error(store):
     own()
-    with pytest.raises(ViewNameTaken) as told:
+    with pytest.raises(ItemChanged, match="already exists") as told:
         own(" tExTs ", filters=WAITING_SMS | {"waited": "1h"})
     assert told.value.field == "name"
     assert own().id == views_for(ANA)[0].id
     own("Others", filters=WAITING_SMS | {"waited": "1h"})
     own("Texts", by=BEN)
     [others] = [each for each in views_for(ANA) if each.name == "Others"]
-    with pytest.raises(ViewNameTaken):
+    with pytest.raises(ItemChanged, match="already exists"):
         rename(others, "TEXTS", others.version, ANA)
     assert names(ANA) == ["Others", "Texts"]
     rename(others, "OTHERS", others.version, ANA)
@@ -94,7 +92,7 @@ def test_two_forms_sent_at_once_save_one_view(store):
     own()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(service, "read_own", lambda _: seen)
-        with pytest.raises(ViewNameTaken):
+        with pytest.raises(ItemChanged, match="already exists"):
             own(filters=WAITING_SMS | {"waited": "1h"})
     assert len(stored(store)) == 1
     assert names(staff("ana", scope=Scope())) == []
@@ -105,13 +103,13 @@ def test_a_lost_race_changes_nothing(store):
     seen = load(view.reference, ANA)
     rename(seen, "TEXTS", seen.version, ANA)
     for lost in (lambda: rename(seen, "texts", seen.version, ANA), lambda: delete(seen, seen.version, ANA)):
-        with pytest.raises(SavedViewChanged):
+        with pytest.raises(ItemChanged, match="Somebody else changed"):
             lost()
-    with pytest.raises(SavedViewChanged):
+    with pytest.raises(ItemChanged, match="Somebody else changed"):
         rename(seen, "Another", seen.version, ANA)
     assert names(ANA) == ["TEXTS"]
     rename(load(view.reference, ANA), "Another", 2, ANA)
-    with pytest.raises(SavedViewGone):
+    with pytest.raises(ItemGone):
         load(view.reference, ANA)
 
 
@@ -198,7 +196,7 @@ def test_a_view_of_a_company_that_left_the_scope_is_not_shown_and_comes_back_wit
     view = own(filters=OF_COMPANY)
     moved = staff("ana", scope=OF_OTHER.scope)
     assert views_for(moved) == []
-    with pytest.raises(SavedViewGone):
+    with pytest.raises(ItemGone):
         load(view.reference, moved)
     assert names(ANA) == ["Texts"]
 

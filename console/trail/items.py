@@ -1,0 +1,165 @@
+"""Small items of the console's own table that people edit: whose they are, their versions and their trail.
+
+An item is only written if it still has the version that the person saw, in one transaction with its entry in the trail.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.errors import BadReference, Conflict, Forbidden, NotFound
+from console.permissions import Permission, Staff
+from console.store.calls import TransactionRefused
+from console.store.connection import transaction
+from console.store.models import ConsoleItem, WholeNumberAttribute
+from console.trail.actions import Action
+from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, staff_trail
+
+_FAILED = "ConditionalCheckFailed"
+
+
+class ItemChanged(Conflict):
+    """Somebody else was first: changed or deleted the item, or took its name. `field` is the form's field, if any."""
+
+    def __init__(self, words: str, field: str | None = None) -> None:
+        self.field = field
+        super().__init__(words)
+
+
+class ItemGone(NotFound):
+    """The item was deleted since the person saw it."""
+
+
+class VersionedItem(ConsoleItem):
+    """An item with a version, which counts its changes. 0: it is not stored, or was stored without a version.
+
+    Each kind has its own words for whoever is second: `CHANGED`, and `TAKEN` if the key comes from a name.
+    """
+
+    CHANGED: ClassVar[str] = ""
+    TAKEN: ClassVar[str] = ""
+    version = WholeNumberAttribute(default=0)
+
+    def put(self, seen: int, entry: TrailEntry, *, before: str = "") -> None:
+        """Store the item in place of version `seen` (0: of none), and of the item of sort key `before` if it moves.
+
+        All of the item is replaced. Raises `ItemChanged` and the store's errors.
+        """
+        kind, condition = type(self), self._as_seen(seen)
+        moves = before not in ("", self.sk)
+        self.version = 1 if moves else seen + 1
+
+        def add(writes: TransactWrite) -> None:
+            if moves:
+                writes.delete(kind(self.pk, before), condition)
+            writes.save(self, kind.pk.does_not_exist() if moves else condition)
+
+        # The first code of a move is that of the deletion.
+        self._write(entry, add, lambda codes: codes[1:2] == (_FAILED,) if moves else not seen)
+
+    def discard(self, seen: int, entry: TrailEntry) -> None:
+        """Delete the item at version `seen`. Raises as `put` does."""
+        condition = self._as_seen(seen)
+        self._write(entry, lambda writes: writes.delete(self, condition), lambda _: False)
+
+    def _as_seen(self, seen: int) -> Condition:
+        kind = type(self)
+        condition: Condition
+        if seen:
+            condition = kind.version == seen
+        elif self.is_stored:
+            condition = kind.pk.exists() & kind.version.does_not_exist()
+        else:
+            condition = kind.pk.does_not_exist()
+        return condition
+
+    def _write(
+        self, entry: TrailEntry, add: Callable[[TransactWrite], None], is_taken: Callable[[tuple[str, ...]], bool]
+    ) -> None:
+        try:
+            with transaction() as writes:
+                add(writes)
+                writes.save(build(entry, clock.now()))
+        except TransactionRefused as refused:
+            if self.TAKEN and is_taken(refused.codes):
+                raise ItemChanged(self.TAKEN, "name") from refused
+            raise ItemChanged(self.CHANGED) from refused
+
+
+# --- Whose they are ---------------------------------------------------------------------------------------------------
+
+
+class OwnerKind(StrEnum):
+    """The kind of an owner."""
+
+    ALL = "all"
+    COMPANY = "company"
+    STAFF = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose an item is: everybody's, a company's or one person's. `id` is the company id or the username, else ""."""
+
+    kind: OwnerKind
+    id: str = ""
+
+    @classmethod
+    def parse(cls, key: str) -> "Owner":
+        """Return the owner with this key. Raises `BadReference`."""
+        kind, _, owner_id = key.partition("#")
+        try:
+            owner = cls(OwnerKind(kind), owner_id)
+        except ValueError as error:
+            raise BadReference from error
+        if bool(owner_id) is (owner.kind is OwnerKind.ALL):
+            raise BadReference
+        return owner
+
+    @property
+    def key(self) -> str:
+        """The owner in keys: `all`, `company#{id}` or `staff#{username}`."""
+        return f"{self.kind}#{self.id}" if self.id else str(self.kind)
+
+    @property
+    def company_id(self) -> str:
+        """The company, "" if it is no company's."""
+        return self.id if self.kind is OwnerKind.COMPANY else ""
+
+    def is_seen_by(self, staff: Staff) -> bool:
+        """Return whether a person may see its items."""
+        if self.kind is OwnerKind.COMPANY:
+            return staff.scope.covers_company(self.id)
+        return self.kind is OwnerKind.ALL or self.id == staff.username
+
+    def may_write(self, staff: Staff, needed: Permission) -> bool:
+        """Return whether a person may write its items; those of others than the person need a permission."""
+        if self.kind is OwnerKind.STAFF:
+            return self.is_seen_by(staff)
+        is_theirs = staff.scope.everything if self.kind is OwnerKind.ALL else self.is_seen_by(staff)
+        return is_theirs and staff.can(needed)
+
+    def check_writer(self, staff: Staff, needed: Permission, words: str) -> None:
+        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write.
+
+        `words` say who can write those for all.
+        """
+        if not self.is_seen_by(staff):
+            raise NotFound
+        if self.kind is not OwnerKind.STAFF:
+            staff.require(needed)
+        if not self.may_write(staff, needed):
+            raise Forbidden(words)
+
+    def entry(self, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
+        """Return the trail's entry of what a person did with an item: in a person's own trail, or the system's."""
+        trail = staff_trail(self.id) if self.kind is OwnerKind.STAFF else SYSTEM_TRAIL
+        return TrailEntry(trail, action, Actor.of(staff), self.company_id, payload=payload | {"for": self.kind.value})
+
+
+FOR_ALL = Owner(OwnerKind.ALL)

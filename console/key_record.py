@@ -15,7 +15,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console.errors import BadReference, ConsoleError, NotFound, TableMissing
 from console.refs import seal_data, unseal_data
 from console.store.calls import ConditionFailed
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ConsoleItem
 from console.system_sections import SystemSection
 
 logger = logging.getLogger(__name__)
@@ -29,11 +29,8 @@ HINT = "Set the earlier key (docs/drills.md). If it must not be used any more: m
 _SEALED_AS, _VALUE = "key record", "console"
 
 
-class KeyRecord(StoreModel):
+class KeyRecord(ConsoleItem):
     """A known value, sealed."""
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
 
     pk = UnicodeAttribute(hash_key=True, default=KEY["pk"])
     sk = UnicodeAttribute(range_key=True, default=KEY["sk"])

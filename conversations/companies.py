@@ -21,7 +21,7 @@ from console.permissions import ALL, COMPANY, Permission, Staff
 from console.staff import known_companies
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from console.store.models import SORT_KEY_BYTES, StoreModel, TableMeta, fits, plain, plain_item
+from console.store.models import SORT_KEY_BYTES, ConsoleItem, WholeNumberAttribute, fits, plain, plain_item
 from conversations.converting import is_gone, text_of
 from conversations.models import CompanyProjectIndex, Conversation
 
@@ -35,22 +35,23 @@ CACHED_SECONDS = 30
 NOTED_SECONDS = 60
 # The key of the registry's revision.
 REVISION = {"pk": "COMPANIES_REVISION", "sk": "REVISION"}
-_REVISION = {name: {"S": value} for name, value in REVISION.items()}
 # Projects are rarely renamed.
 NAMES_CACHED_SECONDS = 300
 
 
-class RegisteredCompany(StoreModel):
+class RegisteredCompany(ConsoleItem):
     """A company of the registry. `source` is what registered it first; `seen_at` is ISO 8601 text in UTC."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
     pk = UnicodeAttribute(hash_key=True, default=PARTITION)
-    sk = UnicodeAttribute(range_key=True)
     name = UnicodeAttribute(null=True)
     source = UnicodeAttribute(null=True)
     seen_at = UnicodeAttribute(null=True)
+
+
+class RegistryRevision(ConsoleItem):
+    """A number that changes with every new company or name."""
+
+    revision = WholeNumberAttribute(null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +136,11 @@ def names_for(staff: Staff, revision: str = "") -> dict[str, str]:
 
 
 def _revision() -> str:
-    """Return the registry's revision, which changes with every new company or name; "" if there is none yet."""
+    """Return the registry's revision; "" if there is none yet."""
     try:
-        answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL")
-    except TableMissing:
+        return str(RegistryRevision.get(*REVISION.values()).revision)
+    except (NotFound, TableMissing):
         return ""
-    return str(plain_item(answer.get("Item") or {}).get("revision", ""))
 
 
 @cached_for(CACHED_SECONDS)
@@ -308,9 +308,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
     before = plain_item(answer.get("Attributes") or {})
     if not before or (name and before.get("name") != name):
         # If this fails, the company appears when the workers' caches expire.
-        one = {":one": {"N": "1"}}
-        update = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": one}
-        call("UpdateItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL", **update)
+        RegistryRevision(REVISION["pk"], REVISION["sk"]).update(actions=[RegistryRevision.revision.add(1)])
     _registered.cache_clear()
     return True
 

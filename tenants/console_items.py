@@ -2,20 +2,16 @@
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ConsoleItem
 
 
-class SavedSettings(StoreModel):
+class SavedSettings(ConsoleItem):
     """`pk = TENANT#{tenant_id}`, `sk = SETTINGS`: name and settings as the console last saved them, by whom and when.
 
     The platform overwrites META as a whole; this item shows what it changed.
     """
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
     SORT_KEY = "SETTINGS"
-    pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
     name = UnicodeAttribute(null=True)
     settings = UnicodeAttribute(null=True)
@@ -23,17 +19,13 @@ class SavedSettings(StoreModel):
     saved_by = UnicodeAttribute(null=True)
 
 
-class OnboardingDraft(StoreModel):
+class OnboardingDraft(ConsoleItem):
     """`pk = TENANT#{tenant_id}`, `sk = ONBOARDING`: what was typed during onboarding, as JSON text.
 
     `token` comes from the form that began it, so that a form sent twice finds its own tenant. Expires after 90 days.
     """
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
     SORT_KEY = "ONBOARDING"
-    pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
     typed = UnicodeAttribute(default="{}")
     version = NumberAttribute(default=1)

@@ -25,7 +25,7 @@ from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttrib
 from console import clock
 from console.errors import ConsoleError, TableMissing
 from console.store.calls import ConditionFailed
-from console.store.models import SORT_KEY_BYTES, PlainMapAttribute, StoreModel, TableMeta, fits
+from console.store.models import SORT_KEY_BYTES, ConsoleItem, PlainMapAttribute, fits
 from conversations.handoff.stored import QUEUE, REQUESTED_AT, Expression, Raw, text_in
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class QueueState(StrEnum):
         return f"{self}#{company_id}"
 
 
-class PartitionSummary(StoreModel):
+class PartitionSummary(ConsoleItem):
     """The row of a partition. Times are ISO 8601 text, as the index sorts them.
 
     `first` and `last`: the times of the first and the last conversation that the indexer found. `entering` and
@@ -62,11 +62,7 @@ class PartitionSummary(StoreModel):
     `revision`; `due_at` is when time alone requires another look.
     """
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
     pk = UnicodeAttribute(hash_key=True, default=PARTITION)
-    sk = UnicodeAttribute(range_key=True)
     revision = UnicodeAttribute(null=True)
     first = UnicodeAttribute(null=True)
     last = UnicodeAttribute(null=True)
@@ -161,11 +157,8 @@ def read_partitions() -> list[PartitionSummary]:
 REVISION_KEY = {"pk": "QUEUE_REVISION", "sk": "REVISION"}
 
 
-class QueueRevision(StoreModel):
+class QueueRevision(ConsoleItem):
     """A number that changes after everything that a page of the queue shows has changed."""
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
 
     pk = UnicodeAttribute(hash_key=True, default=REVISION_KEY["pk"])
     sk = UnicodeAttribute(range_key=True, default=REVISION_KEY["sk"])

@@ -27,7 +27,7 @@ from console.errors import NotFound
 from console.permissions import Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.models import ForeignModel, StoreModel, TableMeta
+from console.store.models import ConsoleItem
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id
 from conversations.converting import conversation_url, reference_of
@@ -54,18 +54,13 @@ class NotDelivered(Exception):
         self.is_gone, self.again_after = is_gone, again_after
 
 
-class NotificationDelivery(ForeignModel):
+class NotificationDelivery(ConsoleItem):
     """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" means all.
 
     `state` is waiting, delivered or failed. `attempts` is the number of attempts, `tried_at` the time of the last one,
     `problem` why it failed, and `due_at` when the next one is due. Times are ISO 8601 text in UTC.
     """
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     notification_id = UnicodeAttribute()
     destination_id = UnicodeAttribute()
     company_id = UnicodeAttribute(default="")
@@ -117,27 +112,18 @@ class NotificationDelivery(ForeignModel):
         return NotificationDelivery(**values)
 
 
-class DuePointer(StoreModel):
+class DuePointer(ConsoleItem):
     """When to try a delivery next. Pointers are sorted by the time they are due."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
     pk = UnicodeAttribute(hash_key=True, default=DUE)
-    sk = UnicodeAttribute(range_key=True)
     delivery_pk = UnicodeAttribute()
     delivery_sk = UnicodeAttribute()
     expires_at = NumberAttribute()
 
 
-class NotedMarker(StoreModel):
+class NotedMarker(ConsoleItem):
     """A marker that a notification was noted for a destination, so that it is sent once."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     expires_at = NumberAttribute()
 
 

@@ -22,7 +22,7 @@ from console import clock
 from console.errors import ConsoleError
 from console.redaction import cut, redact
 from console.schema.secret_names import is_secret_of
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ConsoleItem
 from conversations.providers import CredentialsRejected, NotReached
 from conversations.providers.choice import OUTBOX_ONLY, provider_name
 
@@ -88,14 +88,9 @@ def forget_secret(name: str) -> None:
         _secrets.pop(_secret.cache_key(settings.SECRETS_ENDPOINT, name), None)
 
 
-class SecretProblem(StoreModel):
-    """A problem with a secret, stored until the secret works or a week has passed."""
+class SecretProblem(ConsoleItem):
+    """A problem with a secret, stored under its name until the secret works or a week has passed."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True, default=PROBLEMS)
-    name = UnicodeAttribute(range_key=True, attr_name="sk")
     problem = UnicodeAttribute(null=True)
     noted_at = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)

@@ -10,10 +10,7 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import ConsoleError
-from console.store.calls import table_name
-from console.store.connection import call
-from console.store.models import plain_item
-from conversations.handoff.stored import text
+from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
 from conversations.receiving.recording import QUEUE
 from conversations.workers.beats import STALE_AFTER
 from conversations.workers.lease import write_heartbeat
@@ -23,6 +20,13 @@ logger = logging.getLogger(__name__)
 HOLDING = "HOLDING#"
 NOTED_EVERY = STALE_AFTER / 2
 KEPT = timedelta(days=1)
+
+
+class HeldMessages(ConsoleItem):
+    """How many messages a process noted, and when."""
+
+    beat_at = InstantAttribute(null=True)
+    held = WholeNumberAttribute(default=0)
 
 
 class Holding:
@@ -48,12 +52,5 @@ class Holding:
 
 def held_by_receivers(now: datetime) -> int:
     """Return how many messages all receivers had in the last minute. One Query; raises the store's errors."""
-    answer = call(
-        "Query",
-        TableName=table_name("CONSOLE"),
-        KeyConditionExpression="pk = :pk AND begins_with(sk, :holding)",
-        ExpressionAttributeValues={":pk": text(QUEUE), ":holding": text(HOLDING)},
-    )
-    found = map(plain_item, answer["Items"])
-    fresh = [each for each in found if (at := clock.parse_instant(each.get("beat_at"))) and now - at <= STALE_AFTER]
-    return sum(int(each.get("held") or 0) for each in fresh)
+    noted = HeldMessages.query(QUEUE, HeldMessages.sk.startswith(HOLDING))
+    return sum(each.held for each in noted if each.beat_at is not None and now - each.beat_at <= STALE_AFTER)

@@ -42,7 +42,7 @@ def section(now: datetime) -> SystemSection:
     for each in bad:
         at = clock.parse_instant(each.noted_at)
         since = f" It was last tried {clock.format_span(now - at)} ago." if at is not None else ""
-        facts.append(Fact("Secret", f"{each.name}: {each.problem}.{since}"))
+        facts.append(Fact("Secret", f"{each.id}: {each.problem}.{since}"))
     if runs is None:
         return SystemSection(TITLE, "not running", f"{said}.", "human", tuple(facts), hints=HINTS)
     if not runs:

@@ -20,7 +20,7 @@ from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ConsoleItem
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, staff_trail
 
@@ -47,13 +47,9 @@ LAST_ADMIN = (
 )
 
 
-class SubjectLink(StoreModel):
+class SubjectLink(ConsoleItem):
     """The account of a person of the provider. Written with the account and never changed."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True, default="ACCOUNT")
     username = UnicodeAttribute()
     created_at = UnicodeAttribute()

@@ -207,7 +207,7 @@ def test_credentials_that_do_not_work_are_told_to_agent_and_admin(store, outbox,
     assert "administrator" in row["error"]
     assert SECRET not in row["error"]
     [problem] = credentials.problems()
-    assert (problem.name, problem.problem) == (SECRET, words)
+    assert (problem.id, problem.problem) == (SECRET, words)
     shown = section.section(clock.now())
     assert shown.tone in ("bad", "human")
     assert any(SECRET in str(fact) for fact in shown.facts if fact.label == "Secret")
@@ -231,7 +231,7 @@ def test_a_reply_with_the_secret_of_another_company_does_not_leave(store, outbox
     send_all_due()
     assert (states(store), provider.messages()) == (["failed"], [])
     [problem] = credentials.problems()
-    assert (problem.name, problem.problem) == (theirs, "SECRET_NAMES does not allow it for the company ci-aaa-001")
+    assert (problem.id, problem.problem) == (theirs, "SECRET_NAMES does not allow it for the company ci-aaa-001")
     settings.SECRET_NAMES = ["whatsapp/*"]
     write(ANA, TEXT)
     send_all_due()

@@ -353,7 +353,7 @@ def test_a_secret_that_does_not_work_is_tried_every_hour_and_named(store, outbox
     provider.fault = lambda *_: ProviderFault(status=401, body=b'{"code": 20003}')
     look()
     assert 3_590 <= due_in(store) <= 3_600
-    assert [each.name for each in credentials.problems()] == [SECRET]
+    assert [each.id for each in credentials.problems()] == [SECRET]
 
 
 # For whom a message is.

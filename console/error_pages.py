@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter
 
+from console.answers import wants_fragment
 from console.errors import ConsoleError, TableMissing
 from console.instrumentation import current_request
 from console.logs import without_secrets
@@ -73,7 +74,7 @@ MISSING_TABLE = "This section is not available in this environment"
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """Render a `ConsoleError` as a page or, for htmx, a fragment."""
     missing = isinstance(error, TableMissing)
-    is_state = request.method in ("GET", "HEAD") and not getattr(request, "htmx", False) and _is_optional(error)
+    is_state = request.method in ("GET", "HEAD") and not wants_fragment(request) and _is_optional(error)
     status = 200 if is_state else error.status
     response = render_status(request, status, str(error), title=error.title, missing_table=missing)
     if response.status_code >= 400 and error.retry_after:
@@ -92,7 +93,7 @@ def render_status(
 ) -> HttpResponse:
     """Render a status as a page or, for htmx, a fragment. `detail` is a sentence for people, without personal data."""
     page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
-    as_fragment = bool(getattr(request, "htmx", False))
+    as_fragment = wants_fragment(request)
     failed = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     observed = current_request() if failed else None
     context = {

@@ -26,6 +26,7 @@ from whitenoise.middleware import WhiteNoiseFileResponse
 
 from console import health, instrumentation
 from console.access import StaffRequest
+from console.answers import wants_fragment
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError, Forbidden
 from console.instrumentation import STATIC, UNMATCHED, ObservedRequest, answering, current_request
@@ -112,7 +113,7 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
         "retries": sum(each.retries for each in calls),
         "throttles": sum(each.throttles for each in calls),
         "deadline_missed": is_late,
-        "htmx": bool(getattr(request, "htmx", False)),
+        "htmx": wants_fragment(request),
         "poll": POLL_HEADER in request.headers,
     }
     said = (log_fields["method"], route, status, log_fields["ms"], len(calls))
@@ -297,7 +298,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
 
 def _redirect_to_second_factor(request: HttpRequest) -> HttpResponseBase:
     """Redirect to the page that sets up the required second factor."""
-    if getattr(request, "htmx", None):
+    if wants_fragment(request):
         response = HttpResponse(status=HTTPStatus.FORBIDDEN)
         response.headers["HX-Redirect"] = reverse("account-second-factor")
         return response

@@ -107,9 +107,9 @@ def _read_levels(projects: Collection[tuple[str, str]]) -> dict[tuple[str, str],
         found = {}
     levels = {}
     for company_id, project_id in projects:
-        company = _read(found.get((partition_of(company_id), COMPANY)), DEFAULTS)
+        company = merge_levels(found.get((partition_of(company_id), COMPANY)), DEFAULTS)
         project = found.get((partition_of(company_id), _sort_key(project_id))) if project_id else None
-        levels[company_id, project_id] = _read(project, company)
+        levels[company_id, project_id] = merge_levels(project, company)
     return levels
 
 
@@ -123,7 +123,7 @@ def partition_of(company_id: str) -> str:
     return f"LEVELS#{company_id}"
 
 
-def _read(stored: StoredLevels | None, otherwise: ServiceLevels) -> ServiceLevels:
+def merge_levels(stored: StoredLevels | None, otherwise: ServiceLevels) -> ServiceLevels:
     """Return the levels that an item sets, the others from `otherwise`. Never raises: an invalid level is unset."""
     if stored is None:
         return otherwise
@@ -161,7 +161,7 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
     check_team_lead(company_id, staff)
     partition = partition_of(company_id)
     items = {each.id: each for each in StoredLevels.list_in(partition, MOST_PROJECTS + 1, consistent=False)}
-    otherwise = _read(items.get(COMPANY), DEFAULTS) if project_id else DEFAULTS
+    otherwise = merge_levels(items.get(COMPANY), DEFAULTS) if project_id else DEFAULTS
     return items.get(_sort_key(project_id)) or StoredLevels(partition, _sort_key(project_id)), otherwise
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, posted_version, refresh_version_on_conflict
+from console.answers import FAILURES, answer, describe_error, list_crumbs, posted_version, refresh_version_on_conflict
 from console.context import read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
@@ -112,7 +112,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "most": deliveries.SHOWN,
         "company": company,
         "new_url": _with_company("destination-new", company_id),
-        "crumbs": [{"label": "Team", "url": reverse("team")}, {"label": "Notifications"}],
+        "crumbs": list_crumbs(("Team", reverse("team")), here="Notifications"),
         "can_write": not read_only_reason(),
     }
     return render(request, "notifications/index.html", context)
@@ -272,5 +272,5 @@ def _company(request: StaffRequest, company_id: str) -> str:
 
 
 def _crumbs(company_id: str, label: str) -> list[dict[str, str]]:
-    listed = {"label": "Notifications", "url": _with_company("notifications", company_id)}
-    return [{"label": "Team", "url": reverse("team")}, listed, {"label": label}]
+    listed = ("Notifications", _with_company("notifications", company_id))
+    return list_crumbs(("Team", reverse("team")), listed, here=label)

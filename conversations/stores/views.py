@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import answer, describe_error
+from console.answers import answer, describe_error, list_crumbs, wants_fragment
 from console.context import read_only_reason
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
@@ -121,7 +121,7 @@ def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
         "earlier_text": talk.earlier_text if talk else "",
         "later_url": _with(request.path, {"before": talk.later}) if talk and talk.later else "",
     }
-    if talk is not None and parameters.before and request.htmx:  # type: ignore[attr-defined]
+    if talk is not None and parameters.before and wants_fragment(request):
         return _allow_picture_hosts(render(request, "conversations/_transcript.html", context), page)
     context |= {
         "crumbs": _crumbs(store, page.crumbs, page.title),
@@ -231,7 +231,5 @@ def _with(url: str, query: dict[str, str]) -> str:
 
 
 def _crumbs(store: Adapter, above: tuple[RecordLink, ...], here: str) -> list[dict[str, str]]:
-    crumbs = [{"label": store.title, "url": reverse("store", args=[store.name])}]
-    for link in above:
-        crumbs.append({"label": link.label, "url": address_of(store.name, link.place) if link.place else ""})
-    return [*crumbs, {"label": here}] if here else crumbs
+    links = ((link.label, address_of(store.name, link.place) if link.place else "") for link in above)
+    return list_crumbs((store.title, reverse("store", args=[store.name])), *links, here=here)

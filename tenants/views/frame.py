@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 
 from console.access import StaffRequest
-from console.answers import FAILURES, answer, describe_error
+from console.answers import FAILURES, answer, describe_error, list_crumbs
 from console.errors import Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
@@ -33,19 +33,16 @@ _TABS = (
 
 def frame(tenant: Tenant | TenantRow, staff: Staff, current: str, here: str = "") -> dict[str, Any]:
     """Return the context of every page of a tenant. `current` is the tab's route; `here` names a page below it."""
-    crumbs = [{"label": "Tenants", "url": reverse("tenants")}]
-    crumbs.append({"label": tenant.name, "url": reverse("tenant", args=[tenant.tenant_id])})
     label = next((label for route, label, _ in _TABS if route == current), "")
+    above = [("Tenants", reverse("tenants")), (tenant.name, reverse("tenant", args=[tenant.tenant_id]))]
     if current != "tenant" and label:
-        crumbs.append({"label": label, "url": reverse(current, args=[tenant.tenant_id])})
-    if here:
-        crumbs.append({"label": here, "url": ""})
+        above.append((label, reverse(current, args=[tenant.tenant_id])))
     titles = [here, label, tenant.name]
     may = {name: staff.can(getattr(Permission, f"{name.upper()}_WRITE")) for name in ("tenant", "user", "channel")}
     return {
         "tenant": tenant,
         "tabs": _tabs(tenant, staff, current),
-        "crumbs": crumbs,
+        "crumbs": list_crumbs(*above, here=here),
         "may": may,
         "page_title": " · ".join(filter(None, titles)),
     }

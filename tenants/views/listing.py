@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import wants_fragment
 from console.permissions import Permission
 from tenants.forms import StatusFilter
 from tenants.queries import list_tenants
@@ -38,7 +39,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "next_url": _url(values | {"page": page.next}) if page.next else "",
         "may_write": request.staff.can(Permission.TENANT_WRITE),
     }
-    is_fragment = request.htmx  # type: ignore[attr-defined]
+    is_fragment = wants_fragment(request)
     if is_fragment and request.GET.get("readiness"):
         found = readiness_among(page.rows, request.staff)
         rows = [(row, found[row.tenant_id]) for row in page.rows if row.tenant_id in found]

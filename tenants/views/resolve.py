@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs
 from console.errors import BadReference, Invalid
 from console.forms import add_reason_field
 from console.lookups.personal_searches import has_reason, needs_reason, record_search
@@ -64,7 +65,7 @@ def _resolved(channels: Iterable[Channel], staff: Staff) -> list[Resolved]:
 
 def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
     asked = _channels_in(request.GET.get("asked", "")) if request.method != "POST" else []
-    crumbs = [{"label": "Tenants", "url": reverse("tenants")}, {"label": "Resolve a channel", "url": ""}]
+    crumbs = list_crumbs(("Tenants", reverse("tenants")), here="Resolve a channel")
     return {
         "form": form,
         "crumbs": crumbs,

@@ -1,7 +1,6 @@
 """`/audit/looks/`: who opened, revealed, searched and exported, by person, by conversation and by customer."""
 
 from functools import partial
-from typing import Any
 
 from django import forms
 from django.http import HttpResponse, QueryDict
@@ -10,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs
 from console.audit.access_log.reading import (
     access_log_of_conversation,
     access_log_of_person,
@@ -119,7 +119,7 @@ def _lookups(
         "conversation_form": shown["conversation"],
         "recipient_form": shown["recipient"],
         "nothing": bound.look if bound is not None and nothing else "",
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log"}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here="Access log"),
     }
     return render(request, "audit/access_log.html", context, status=status)
 
@@ -135,7 +135,7 @@ def person(request: StaffRequest, username: str) -> HttpResponse:
         "title": username,
         "by_person": True,
         "entries_url": _entries_url(actor=username),
-        "crumbs": [*_crumbs(), {"label": username}],
+        "crumbs": _crumbs(username),
     }
     return render(request, "audit/access_log_list.html", context)
 
@@ -151,7 +151,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "access_log": found,
         "title": title,
         "by_person": False,
-        "crumbs": [*_crumbs(), {"label": title}],
+        "crumbs": _crumbs(title),
     }
     if not found.is_unknown:
         context |= {
@@ -175,7 +175,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
         "title": title,
         "by_person": False,
         "conversations": list(urls),
-        "crumbs": [*_crumbs(), {"label": title}],
+        "crumbs": _crumbs(title),
     }
     return render(request, "audit/access_log_list.html", context)
 
@@ -185,5 +185,5 @@ def _entries_url(**filters: str) -> str:
     return reverse("audit", query={"action": ACCESS_ACTIONS, **filters})
 
 
-def _crumbs() -> list[dict[str, Any]]:
-    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log", "url": reverse("access-log")}]
+def _crumbs(here: str) -> list[dict[str, str]]:
+    return list_crumbs(("Audit", reverse("audit")), ("Access log", reverse("access-log")), here=here)

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import post_only_form
+from console.answers import list_crumbs, post_only_form, wants_fragment
 from console.audit import access_review
 from console.exports import ExportForm
 from console.permissions import Permission
@@ -36,7 +36,7 @@ def _page(request: StaffRequest, export_form: ExportForm, status: int = 200) -> 
         "is_review": True,
         "may_manage": staff.can(Permission.STAFF_MANAGE),
     }
-    if request.htmx:  # type: ignore[attr-defined]
+    if wants_fragment(request):
         return render(request, "staff/_directory.html", context)
     reviews, reviews_notice = access_review.past_reviews(staff)
     context |= {
@@ -44,7 +44,7 @@ def _page(request: StaffRequest, export_form: ExportForm, status: int = 200) -> 
         "reviews_notice": reviews_notice,
         "export_form": export_form,
         "may_export": staff.can(Permission.AUDIT_EXPORT),
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Access review"}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here="Access review"),
     }
     return render(request, "audit/access_review.html", context, status=status)
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs
 from console.audit.events.keys import FORMATS
 from console.audit.events.queries import NO_INDEX, check_conversation, check_key, events_of, has_index, read_event
 from console.audit.events.records import UnrecordedKey
@@ -68,7 +69,7 @@ def _lookups(
         "no_index": "" if has_index() else NO_INDEX,
         "nothing": nothing is not None,
         "formats": FORMATS,
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Idempotency"}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here="Idempotency"),
     }
     return render(request, "audit/events.html", context, status=status)
 
@@ -80,9 +81,9 @@ def event(request: StaffRequest, ref: str) -> HttpResponse:
     (key,) = unseal("event", ref, 1)
     found = read_event(key, request.staff)
     if isinstance(found, UnrecordedKey):
-        context = {"event": found, "crumbs": [*_crumbs(), {"label": "Key"}]}
+        context = {"event": found, "crumbs": _crumbs("Key")}
         return render(request, "audit/events_key.html", context | _leads(key, found.trail, request.staff))
-    context = {"event": found, "record": found.record, "crumbs": [*_crumbs(), {"label": "Record"}]}
+    context = {"event": found, "record": found.record, "crumbs": _crumbs("Record")}
     return render(request, "audit/events_record.html", context | _leads(key, found.record.trail, request.staff))
 
 
@@ -108,10 +109,10 @@ def events_of_conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "first_url": request.path if page.back else "",
         "back_url": f"{request.path}?{urlencode({'page': page.back})}" if page.back else "",
         "next_url": f"{request.path}?{urlencode({'page': page.next})}" if page.next else "",
-        "crumbs": [*_crumbs(), {"label": page.conversation}],
+        "crumbs": _crumbs(page.conversation),
     }
     return render(request, "audit/events_list.html", context)
 
 
-def _crumbs() -> list[dict[str, str]]:
-    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Idempotency", "url": reverse("events")}]
+def _crumbs(here: str) -> list[dict[str, str]]:
+    return list_crumbs(("Audit", reverse("audit")), ("Idempotency", reverse("events")), here=here)

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs, wants_fragment
 from console.audit.chart import DAYS_SHOWN, chart_of, count_days
 from console.audit.export.rows import COLUMNS
 from console.audit.export.streaming import export as export_entries
@@ -60,7 +61,7 @@ def _page(
         "read_last": READ_LAST,
         "limit": f"{settings.AUDIT_EXPORT_LIMIT:,}",
         "columns": [name.replace("_", " ") for name in COLUMNS],
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Export"}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here="Export"),
     }
     return render(request, "audit/export.html", context, status=status)
 
@@ -84,7 +85,7 @@ def chart(request: StaffRequest) -> HttpResponse:
         "days_shown": DAYS_SHOWN,
         "zone": zone.key,
         "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Chart"}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here="Chart"),
     }
-    is_fragment = request.htmx  # type: ignore[attr-defined]
+    is_fragment = wants_fragment(request)
     return render(request, "audit/_chart.html" if is_fragment else "audit/chart.html", context)

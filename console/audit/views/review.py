@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.answers import wants_fragment
 from console.audit.review.forms import CONVERSATION, About, AboutForm, ReviewForm, about_of, query_of, review_of
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.review.reading import gather
@@ -55,7 +56,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "next_url": _url(query, page=page.found.next) if page.found.next else "",
         **_trails(staff),
     }
-    is_fragment = request.htmx  # type: ignore[attr-defined]
+    is_fragment = wants_fragment(request)
     return render(request, "audit/_review.html" if is_fragment else "audit/review.html", context)
 
 

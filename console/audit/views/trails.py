@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs, wants_fragment
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.review.entry import EntryRecord, load_entry
@@ -55,13 +56,13 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "trail": page,
         "title": name_of(partition),
         # Paging replaces only the list.
-        "state": None if getattr(request, "htmx", False) else read_panel(partition, clock.now(), page.recipient),
+        "state": None if wants_fragment(request) else read_panel(partition, clock.now(), page.recipient),
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
         "access_log_url": review_url("access-log-conversation", partition, request.staff),
         "first_url": reverse("trail", args=[ref]) if request.GET.get("page") else "",
         "next_url": reverse("trail", args=[ref], query={"page": page.next}) if page.next else "",
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), here=name_of(partition)),
     }
     return render(request, "audit/trail.html", context)
 
@@ -89,11 +90,7 @@ def entry(request: StaffRequest, ref: str) -> HttpResponse:
         "trail_url": trail_url,
         "conversation_url": conversation_url(trail, request.staff),
         **_with_key(record, request.staff),
-        "crumbs": [
-            {"label": "Audit", "url": reverse("audit")},
-            {"label": name_of(trail), "url": trail_url},
-            {"label": "Entry"},
-        ],
+        "crumbs": list_crumbs(("Audit", reverse("audit")), (name_of(trail), trail_url), here="Entry"),
     }
     return render(request, "audit/entry.html", context)
 

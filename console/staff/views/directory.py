@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, post_only_form
+from console.answers import FAILURES, answer, describe_error, post_only_form, wants_fragment
 from console.errors import Conflict, NotFound
 from console.permissions import Permission
 from console.refs import seal
@@ -50,7 +50,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "next_url": reverse("staff", query=values | {"page": page.next}) if page.next else "",
         "may_manage": True,
     }
-    is_fragment = request.htmx  # type: ignore[attr-defined]
+    is_fragment = wants_fragment(request)
     return render(request, "staff/_directory.html" if is_fragment else "staff/directory.html", context)
 
 

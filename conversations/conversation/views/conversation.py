@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import post_only_form, url_or_empty
+from console.answers import post_only_form, url_or_empty, wants_fragment
 from console.audit.scoping import review_url
 from console.context import read_only_reason
 from console.errors import NotFound
@@ -125,7 +125,7 @@ EARLIER = "conversations/_transcript.html"
 
 def _fragment(request: HttpRequest, before: int | None) -> str:
     """Return the template of the fragment that htmx requests; "" for the whole page."""
-    if not getattr(request, "htmx", False):
+    if not wants_fragment(request):
         return ""
     if before is not None:
         return EARLIER
@@ -200,7 +200,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
         "recipient_url": recipient_url(ref),
         "crumbs": crumbs_below(summary, ref, "Recipient"),
     }
-    template = "conversations/_answer.html" if getattr(request, "htmx", False) else "conversations/reveal.html"
+    template = "conversations/_answer.html" if wants_fragment(request) else "conversations/reveal.html"
     response = render(request, template, context)
     response.headers["Cache-Control"] = "no-store, private"
     return response
@@ -249,7 +249,7 @@ DIRECTIONS = ("next", "previous")
 @require_safe
 def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
     """Return the last message as a fragment; without htmx, redirect to the conversation."""
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not wants_fragment(request):
         return redirect(conversation_url(ref, request.GET.get("in", "")))
     return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
 

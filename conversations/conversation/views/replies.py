@@ -17,7 +17,7 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import answer, post_only_form, posted_text
+from console.answers import answer, post_only_form, posted_text, wants_fragment
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.refs import unseal
@@ -92,7 +92,7 @@ def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
     if row.template:
         said = "Not sent. Your template is filled in as it was."
         return _render_again(request, ref, None, "", json.loads(row.variables or "{}"), notice=said)
-    if _is_fragment(request):
+    if wants_fragment(request):
         return _token(request, ref, row.content or "")
     return _render_again(request, ref, None, row.content or "", {}, notice="Not sent. Your text is below.")
 
@@ -124,7 +124,7 @@ def load_template(request: StaffRequest, ref: str) -> HttpResponse:
     if box is None or not facts.credentials:
         return _refused(request, ref, Conflict(NOT_THE_HOLDER), "", {})
     request_template(facts.credentials, item.company_id or "")
-    if _is_fragment(request):
+    if wants_fragment(request):
         return _render_again(request, ref, None, "", {})
     return redirect(_back(request, ref))
 
@@ -175,7 +175,7 @@ def no_answer(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _accepted(request: StaffRequest, ref: str) -> HttpResponse:
-    if _is_fragment(request):
+    if wants_fragment(request):
         return _token(request, ref, "")
     seconds = settings.REPLY_UNDO_SECONDS
     leaves = f"It leaves in {seconds} seconds; until then you can undo it." if seconds else ""
@@ -228,7 +228,7 @@ def _render_again(
         "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, ref),
     }
-    template = "conversations/_reply.html" if _is_fragment(request) else "conversations/reply_again.html"
+    template = "conversations/_reply.html" if wants_fragment(request) else "conversations/reply_again.html"
     return answer(request, template, context, error, HTTPStatus.OK)
 
 
@@ -248,7 +248,3 @@ def _key(ref: str) -> tuple[str, str]:
 
 def _back(request: StaffRequest, ref: str) -> str:
     return conversation_url(ref, request.POST.get("in", "")) + "#reply"
-
-
-def _is_fragment(request: StaffRequest) -> bool:
-    return bool(getattr(request, "htmx", False))

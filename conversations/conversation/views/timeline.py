@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import url_or_empty
+from console.answers import url_or_empty, wants_fragment
 from console.permissions import Permission, Staff
 from console.templatetags.components import day
 from conversations.conversation import opening
@@ -74,7 +74,7 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
         "first_url": "" if found.from_start else own + form.query(),
         "next_url": own + form.query(page=found.next) if found.next else "",
     }
-    is_fragment = bool(getattr(request, "htmx", False))
+    is_fragment = wants_fragment(request)
     return render(request, "conversations/_timeline.html" if is_fragment else "conversations/timeline.html", context)
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
+from console.answers import list_crumbs
 from console.errors import NotFound
 from console.exports import ExportForm
 from console.permissions import Permission
@@ -43,6 +44,6 @@ def _page(request: StaffRequest, listed: ListToExport, asked: ExportForm, urls: 
         "filters": describe(listed.filters, names_for(request.staff)),
         "limit": f"{settings.CONVERSATION_EXPORT_LIMIT:,}",
         "columns": [name.replace("_", " ") for name in COLUMNS],
-        "crumbs": [{"label": "Conversations", "url": reverse("conversations")}, {"label": "Export"}],
+        "crumbs": list_crumbs(("Conversations", reverse("conversations")), here="Export"),
     }
     return render(request, "conversations/export.html", context, status=400 if asked.is_bound else 200)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
+from console.answers import list_crumbs, wants_fragment
 from console.errors import NotFound
 from console.forms import lookup_forms
 from console.permissions import Permission, Staff
@@ -92,7 +93,7 @@ def index(request: StaffRequest) -> HttpResponse:
     if opened and company is None:
         raise NotFound
     projects = _projects(company) if company else {}
-    if request.htmx and company:  # type: ignore[attr-defined]
+    if wants_fragment(request) and company:
         return render(request, "conversations/_projects.html", {"company": company, "projects": projects})
     form = CompanyFilter(request.GET)
     wanted = form.cleaned_data.get("name", "").casefold() if form.is_valid() else ""
@@ -240,14 +241,14 @@ def _list(
         "export_url": export_url(seal_list_context(here), request.staff),
         "notice": page.notice,
         "filtered": bool(values),
-        "problems": form.problems if form and request.htmx else [],  # type: ignore[attr-defined]
+        "problems": form.problems if form and wants_fragment(request) else [],
         "path": request.path,
         "clear_url": request.path if values or (form and form.errors) else "",
         "first_url": _url(request.path, values) if started else "",
         "back_url": _url(request.path, values, page.back) if page.back else "",
         "next_url": _url(request.path, values, page.next) if page.next else "",
     }
-    template = "conversations/_list.html" if request.htmx else f"conversations/{name}.html"  # type: ignore[attr-defined]
+    template = "conversations/_list.html" if wants_fragment(request) else f"conversations/{name}.html"
     return render(request, template, context)
 
 
@@ -266,10 +267,10 @@ def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
         "who": who,
         "results": results,
         "access_log_url": access_log_url(ref, request.staff),
-        "crumbs": [
-            {"label": "Conversations", "url": reverse("conversations")},
-            {"label": f"Recipient {who}", "url": reverse("recipient", args=[ref])},
-            {"label": "Elsewhere"},
-        ],
+        "crumbs": list_crumbs(
+            ("Conversations", reverse("conversations")),
+            (f"Recipient {who}", reverse("recipient", args=[ref])),
+            here="Elsewhere",
+        ),
     }
     return render(request, "conversations/elsewhere.html", context)

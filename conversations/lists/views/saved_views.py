@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import posted_version
+from console.answers import list_crumbs, posted_version
 from console.context import read_only_reason
 from console.errors import ConsoleError, NotFound
 from console.permissions import Permission, Staff
@@ -226,4 +226,4 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _crumbs(here: str) -> list[dict[str, str]]:
-    return [{"label": "Views", "url": reverse("saved-views")}, {"label": here}]
+    return list_crumbs(("Views", reverse("saved-views")), here=here)

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
+from console.answers import wants_fragment
 from console.context import read_only_reason
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
@@ -114,7 +115,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "tag": str(tag),
         "next_url": form.url_of(form.chosen_tab, page=following.sealed(*binding)) if following else "",
     }
-    as_list = polls or request.htmx  # type: ignore[attr-defined]
+    as_list = polls or wants_fragment(request)
     if not as_list:
         context["names"] = names
         # Outside the part that polls replace, so a poll does not read the budgets.

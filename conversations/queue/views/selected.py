@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from console.access import StaffRequest, requires
-from console.answers import post_only_form
+from console.answers import list_crumbs, post_only_form
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from conversations.converting import conversation_url, identifier_for, known_list_context, list_link, open_list_context
@@ -135,7 +135,7 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
         "has_colleagues": bool(colleagues or groups),
         "companies": len(company_ids),
         "back": back,
-        "crumbs": [{"label": "Queue", "url": back}, {"label": "Transfer", "url": ""}],
+        "crumbs": list_crumbs(("Queue", back), here="Transfer"),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "conversations/give_selected.html", context, status=status)

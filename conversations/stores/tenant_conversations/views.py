@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import answer
+from console.answers import answer, list_crumbs, wants_fragment
 from console.context import read_only_reason
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.forms import PLAIN_TEXT
@@ -85,7 +85,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
     stored = StoredTenantConversation.of(item)
     shown = window(stored, raw=is_raw, before=before, at=at)
     context: dict[str, Any] = {"transcript": shown, "at": at, **_window_links(request.path, shown)}
-    if before is not None and request.htmx:  # type: ignore[attr-defined]
+    if before is not None and wants_fragment(request):
         return render(request, "conversations/_transcript.html", context)
     summary, name = summary_of(item, stored, clock.now()), _name(tenant_id, staff)
     text, left_out = as_stored(stored, raw=is_raw)
@@ -96,7 +96,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
         "as_stored": text,
         "left_out": left_out,
         "is_redacted": not is_raw,
-        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.title}],
+        "crumbs": list_crumbs(*_above(tenant_id, name), here=summary.title),
         "clear_url": reverse("tenant-conversation-clear", args=[tenant_id, ref])
         if staff.can(Permission.TENANT_CONVERSATION_CLEAR) and not read_only_reason()
         else "",
@@ -162,7 +162,7 @@ def _ask(
         "problem": problem,
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.title, "url": url}, {"label": "Clear"}],
+        "crumbs": list_crumbs(*_above(tenant_id, name), (summary.title, url), here="Clear"),
     }
     return answer(request, "tenants/conversation_clear.html", context, error, status)
 
@@ -184,11 +184,11 @@ def _name(tenant_id: str, staff: Staff) -> str:
     return row.name if row else tenant_id
 
 
-def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:
+def _above(tenant_id: str, name: str) -> list[tuple[str, str]]:
     return [
-        {"label": "Tenants", "url": reverse("tenants")},
-        {"label": name, "url": reverse("tenant", args=[tenant_id])},
-        {"label": "Conversations", "url": reverse("tenant-conversations", args=[tenant_id])},
+        ("Tenants", reverse("tenants")),
+        (name, reverse("tenant", args=[tenant_id])),
+        ("Conversations", reverse("tenant-conversations", args=[tenant_id])),
     ]
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error
+from console.answers import FAILURES, answer, describe_error, list_crumbs, wants_fragment
 from console.context import read_only_reason
 from console.errors import BadReference, Conflict, NotFound
 from console.permissions import Permission, Staff
@@ -160,7 +160,7 @@ def delete(request: StaffRequest, ref: str) -> HttpResponse:
 def pick(request: StaffRequest, ref: str) -> HttpResponse:
     """List saved replies, filled in for a conversation: a page with a search (`q`), or for htmx only the list."""
     item = load_row(ref, request.staff)
-    is_fragment = bool(request.htmx)  # type: ignore[attr-defined]
+    is_fragment = wants_fragment(request)
     wanted = "" if is_fragment else request.GET.get("q", "").strip()[: service.LONGEST_NAME]
     summary = summary_of(item, request.staff)
     context = {
@@ -215,10 +215,10 @@ def _context(owner: Owner, staff: Staff, title: str, saved: SavedReply | None = 
     """Return the context of a form. `saved`: the stored reply, whose version the form then carries."""
     whose = {OwnerKind.ALL: "For all", OwnerKind.STAFF: "My own"}.get(owner.kind)
     label = whose or service.company_name(owner.id, staff) or owner.id
-    crumbs = [{"label": "Saved replies", "url": reverse("saved-replies")}, {"label": label, "url": _list_url(owner)}]
+    crumbs = list_crumbs(("Saved replies", reverse("saved-replies")), (label, _list_url(owner)), here=title)
     return {
         "title": title,
-        "crumbs": [*crumbs, {"label": title}],
+        "crumbs": crumbs,
         "whose": label,
         "is_for_all": owner == FOR_ALL,
         "is_own": owner.kind is OwnerKind.STAFF,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import posted_version, refresh_version_on_conflict, url_or_empty
+from console.answers import list_crumbs, posted_version, refresh_version_on_conflict, url_or_empty
 from console.context import read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission
@@ -329,4 +329,4 @@ def _company(request: StaffRequest, company_id: str) -> Any:
 
 
 def _crumbs(company: str, label: str) -> list[dict[str, str]]:
-    return [{"label": "Team", "url": reverse("team")}, {"label": f"{label} of {company}"}]
+    return list_crumbs(("Team", reverse("team")), here=f"{label} of {company}")

@@ -15,7 +15,7 @@ from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.staff.directory import within
 from console.trail.actions import HAND_OFF_PREFIX, Action
 from console.trail.recording import TENANT_TRAIL
-from conversations.attention.levels import DEFAULTS, read
+from conversations.attention.levels import DEFAULTS, StoredLevels, merge_levels
 from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
 from conversations.stores.tenant_conversations.reading import StoredTenantConversation, TenantConversation, window
@@ -217,7 +217,8 @@ def test_companies_of_several_projects_are_registered_and_one_is_not(tables, reg
 
 def test_service_levels_and_groups_are_read_as_they_are_meant(tables):
     by_key = {(item["pk"], item["sk"]): item for item in tables["CONSOLE"]}
-    levels = read(by_key["LEVELS#ci-nwe-002", "COMPANY"], DEFAULTS)
+    stored = StoredLevels.from_raw_data(to_dynamodb(by_key["LEVELS#ci-nwe-002", "COMPANY"]))
+    levels = merge_levels(stored, DEFAULTS)
     assert levels.first_answer == timedelta(minutes=30)
     assert levels.hours is not None
     assert "no heating" in levels.urgent_words

@@ -16,7 +16,7 @@ from conversations.attention.causes import (
     judge,
     return_at,
 )
-from conversations.attention.levels import DEFAULTS, ServiceLevels, read
+from conversations.attention.levels import DEFAULTS, ServiceLevels, StoredLevels, merge_levels
 from conversations.attention.urgency import urgent_by_words
 from conversations.records import Family, current_family, family_of
 from tests.dynamodb import to_dynamodb
@@ -290,10 +290,14 @@ STORED = st.dictionaries(
 )
 
 
+def read(stored, otherwise=DEFAULTS) -> ServiceLevels:
+    return merge_levels(StoredLevels.from_raw_data(to_dynamodb(stored)), otherwise)
+
+
 @pytest.mark.slow
 @given(stored=STORED)
 def test_levels_of_any_junk_are_levels(stored):
-    found = read(stored, DEFAULTS)
+    found = read(stored)
     assert found.stuck_after > timedelta(0)
     assert found.unanswered_after > timedelta(0)
     assert found.first_answer is None or found.first_answer > timedelta(0)
@@ -301,7 +305,7 @@ def test_levels_of_any_junk_are_levels(stored):
 
 
 def test_a_project_sets_what_differs():
-    company = read({"first_answer": 30, "urgent_words": ["Court"], "unanswered_after": 0}, DEFAULTS)
+    company = read({"first_answer": 30, "urgent_words": ["Court"], "unanswered_after": 0})
     assert (company.first_answer, company.urgent_words) == (timedelta(minutes=30), ("court",))
     assert company.unanswered_after == DEFAULTS.unanswered_after
     project = read({"first_answer": 5}, company)

@@ -21,7 +21,7 @@ from console.permissions import ALL, COMPANY, Permission, Staff
 from console.staff import known_companies
 from console.store.calls import ConditionFailed, parallel, table_name
 from console.store.connection import call
-from console.store.models import SORT_KEY_BYTES, ConsoleItem, WholeNumberAttribute, fits, plain, plain_item
+from console.store.models import SORT_KEY_BYTES, ConsoleItem, LenientItem, WholeNumberAttribute, fits, plain, plain_item
 from conversations.converting import is_gone, text_of
 from conversations.models import CompanyProjectIndex, Conversation
 
@@ -48,7 +48,7 @@ class RegisteredCompany(ConsoleItem):
     seen_at = UnicodeAttribute(null=True)
 
 
-class RegistryRevision(ConsoleItem):
+class RegistryRevision(LenientItem):
     """A number that changes with every new company or name."""
 
     revision = WholeNumberAttribute(null=True)

@@ -14,7 +14,7 @@ from console import clock
 from console.caching import cached_for
 from console.redaction import cut, redact
 from console.staff.colleagues import name_of
-from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
+from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from console.trees import isolated
 from conversations.companies import NAMES_CACHED_SECONDS, name_or_id
 from conversations.converting import conversation_url
@@ -31,7 +31,7 @@ _ONE, _SEVERAL = "this conversation", "{count} conversations"
 _company_name = cached_for(NAMES_CACHED_SECONDS)(name_or_id)
 
 
-class StoredNotice(ConsoleItem):
+class StoredNotice(LenientItem):
     """A notice as it is stored."""
 
     words = UnicodeAttribute(default="")

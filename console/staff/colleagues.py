@@ -12,7 +12,7 @@ from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.redaction import excerpt, redact
 from console.staff.models import RoleIndex, StaffAccount
-from console.store.models import ConsoleItem, InstantAttribute
+from console.store.models import InstantAttribute, LenientItem
 from console.store.presence import index_ready
 from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, record, staff_trail
@@ -41,7 +41,7 @@ class Colleague:
     is_away: bool = False
 
 
-class Absence(ConsoleItem):
+class Absence(LenientItem):
     """Exists while a person is away."""
 
     since = InstantAttribute(null=True)

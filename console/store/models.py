@@ -221,9 +221,6 @@ class ForeignModel(StoreModel):
     type (or were NULL where a value is required) to the difference: "text instead of number".
     """
 
-    class Meta(TableMeta):
-        pass
-
     raw: dict[str, dict[str, Any]]
     drift: dict[str, str]
 
@@ -354,10 +351,10 @@ def query(
     return answer["Items"], answer.get("LastEvaluatedKey")
 
 
-class ConsoleItem(ForeignModel):
-    """An item of the console's own table. A value that an earlier version stored otherwise is read as absent."""
+class ConsoleItem(StoreModel):
+    """An item of the console's own table."""
 
-    class Meta(TableMeta):
+    class Meta(StoreModel.Meta):
         table_key = "CONSOLE"
 
     pk = UnicodeAttribute(hash_key=True)
@@ -367,6 +364,10 @@ class ConsoleItem(ForeignModel):
     def id(self) -> str:
         """The sort key."""
         return self.sk
+
+
+class LenientItem(ConsoleItem, ForeignModel):
+    """An item whose values may be of another type, as an earlier version stored it: they are read as absent."""
 
     @property
     def is_stored(self) -> bool:

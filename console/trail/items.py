@@ -16,7 +16,7 @@ from console.errors import BadReference, Conflict, Forbidden, NotFound
 from console.permissions import Permission, Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.models import ConsoleItem, WholeNumberAttribute
+from console.store.models import LenientItem, WholeNumberAttribute
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, staff_trail
 
@@ -35,7 +35,7 @@ class ItemGone(NotFound):
     """The item was deleted since the person saw it."""
 
 
-class VersionedItem(ConsoleItem):
+class VersionedItem(LenientItem):
     """An item with a version, which counts its changes. 0: it is not stored, or was stored without a version.
 
     Each kind has its own words for whoever is second: `CHANGED`, and `TAKEN` if the key comes from a name.

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
-from console.store.models import ConsoleItem, WholeNumberAttribute
+from console.store.models import LenientItem, WholeNumberAttribute
 from conversations.handoff.stored import Raw
 
 # A minute is read again for this long after it has ended: clocks differ, and writers can be delayed.
@@ -24,7 +24,7 @@ AT_MOST_AHEAD = timedelta(days=1)
 TIMERS_AT_ONCE = 200
 
 
-class Timer(ConsoleItem):
+class Timer(LenientItem):
     """When to look at a conversation, whose key it has."""
 
     primary_channel = UnicodeAttribute()

@@ -25,7 +25,7 @@ from console.errors import ConsoleError, Invalid
 from console.permissions import Permission, Staff
 from console.store.calls import ConditionFailed, TransactionRefused, parallel
 from console.store.connection import transaction
-from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
+from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from console.store.presence import table_ready
 from console.trail.actions import Action
 from console.trail.items import VersionedItem
@@ -229,7 +229,7 @@ def reached_budgets(names: Mapping[str, str], staff: Staff) -> list[MonthCost]:
 # --- What was reached -------------------------------------------------------------------------------------------------
 
 
-class ReachedBudget(ConsoleItem):
+class ReachedBudget(LenientItem):
     """The stored note of a reached share, and what was spent by then of which amount."""
 
     at = InstantAttribute()

@@ -27,7 +27,7 @@ from console.errors import NotFound
 from console.permissions import Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
-from console.store.models import ConsoleItem
+from console.store.models import ConsoleItem, LenientItem
 from console.trail.actions import Action
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry, build, new_action_id
 from conversations.converting import conversation_url, reference_of
@@ -54,7 +54,7 @@ class NotDelivered(Exception):
         self.is_gone, self.again_after = is_gone, again_after
 
 
-class NotificationDelivery(ConsoleItem):
+class NotificationDelivery(LenientItem):
     """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" means all.
 
     `state` is waiting, delivered or failed. `attempts` is the number of attempts, `tried_at` the time of the last one,

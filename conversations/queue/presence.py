@@ -20,7 +20,7 @@ from console.errors import BadReference, ConsoleError
 from console.permissions import Staff
 from console.refs import as_letters, keyed_digest, seal_data, unseal_data
 from console.store.connection import batch_get
-from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
+from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from console.trees import isolated
 from conversations.messages.message import StoredMessages
 from conversations.queue.pages import QueueEntry
@@ -35,7 +35,7 @@ _KIND = "presence"
 _DIGEST = 32
 
 
-class Presence(ConsoleItem):
+class Presence(LenientItem):
     """A person's latest poll of a conversation, and when they last wrote."""
 
     name = UnicodeAttribute(default="")
@@ -44,7 +44,7 @@ class Presence(ConsoleItem):
     expires_at = WholeNumberAttribute(null=True)
 
 
-class Seen(ConsoleItem):
+class Seen(LenientItem):
     """When a person last looked at a conversation."""
 
     seen_at = InstantAttribute(null=True)

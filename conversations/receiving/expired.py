@@ -7,7 +7,7 @@ import hashlib
 from datetime import datetime, timedelta
 
 from console import clock
-from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
+from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from conversations.receiving.recording import STAGE
 from conversations.workers.beats import STALE_AFTER
 from conversations.workers.lease import LAMBDA, STREAM, read_heartbeats
@@ -15,7 +15,7 @@ from conversations.workers.lease import LAMBDA, STREAM, read_heartbeats
 KEPT = timedelta(days=1)
 
 
-class StageExpiry(ConsoleItem):
+class StageExpiry(LenientItem):
     """When TTL last removed a staged row of a conversation."""
 
     at = InstantAttribute(null=True)

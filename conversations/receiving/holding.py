@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import ConsoleError
-from console.store.models import ConsoleItem, InstantAttribute, WholeNumberAttribute
+from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from conversations.receiving.recording import QUEUE
 from conversations.workers.beats import STALE_AFTER
 from conversations.workers.lease import write_heartbeat
@@ -22,7 +22,7 @@ NOTED_EVERY = STALE_AFTER / 2
 KEPT = timedelta(days=1)
 
 
-class HeldMessages(ConsoleItem):
+class HeldMessages(LenientItem):
     """How many messages a process noted, and when."""
 
     beat_at = InstantAttribute(null=True)

@@ -1,4 +1,4 @@
-"""What a request carries, and what answers share: breadcrumbs, failed forms, a GET of an address that takes forms."""
+"""What a posted form carries; responses to failed forms, and to a GET of an address that only takes forms."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -90,17 +90,6 @@ def describe_error(error: Exception, about: str) -> str:
     if isinstance(error, StoreUnavailable):
         return f"{error} The console does not know whether this was done. Check {about} before you send it again."
     return str(error)
-
-
-def wants_fragment(request: HttpRequest) -> bool:
-    """Return whether htmx sent the request: it puts a part of a page into the page that is open."""
-    return bool(getattr(request, "htmx", False))
-
-
-def list_crumbs(*above: tuple[str, str], here: str = "") -> list[dict[str, str]]:
-    """Return the breadcrumbs of a page: label and URL of each page above it, then its own label, unless it is ""."""
-    crumbs = [{"label": label, "url": url} for label, url in above]
-    return [*crumbs, {"label": here, "url": ""}] if here else crumbs
 
 
 def url_or_empty(name: str, *args: str) -> str:

@@ -162,3 +162,14 @@ def _sections() -> Iterator[tuple[str, NavSection]]:
         yield name, NavSection(label, icon, permission, partial(address_of, name))
         if name == _REGISTERED_AFTER:
             yield from (("", section) for section in _registered_sections.values())
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """Return whether htmx sent the request: it puts a part of a page into the page that is open."""
+    return bool(getattr(request, "htmx", False))
+
+
+def list_crumbs(*above: tuple[str, str], here: str = "") -> list[dict[str, str]]:
+    """Return the breadcrumbs of a page: label and URL of each page above it, then its own label, unless it is ""."""
+    crumbs = [{"label": label, "url": url} for label, url in above]
+    return [*crumbs, {"label": here, "url": ""}] if here else crumbs

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter
 
-from console.answers import wants_fragment
+from console.context import wants_fragment
 from console.errors import ConsoleError, TableMissing
 from console.instrumentation import current_request
 from console.logs import without_secrets

@@ -26,7 +26,7 @@ from whitenoise.middleware import WhiteNoiseFileResponse
 
 from console import health, instrumentation
 from console.access import StaffRequest
-from console.answers import wants_fragment
+from console.context import wants_fragment
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError, Forbidden
 from console.instrumentation import STATIC, UNMATCHED, ObservedRequest, answering, current_request
@@ -113,7 +113,8 @@ def _note_answer(current: ObservedRequest, response: HttpResponseBase, seconds: 
         "retries": sum(each.retries for each in calls),
         "throttles": sum(each.throttles for each in calls),
         "deadline_missed": is_late,
-        "htmx": wants_fragment(request),
+        # Not `wants_fragment`: every request is logged, also one that django-htmx has not seen.
+        "htmx": bool(getattr(request, "htmx", False)),
         "poll": POLL_HEADER in request.headers,
     }
     said = (log_fields["method"], route, status, log_fields["ms"], len(calls))

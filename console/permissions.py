@@ -1,11 +1,11 @@
-"""Roles, their permissions (`resource:action`), and scopes of companies and tenants."""
+"""Roles, their permissions (`resource:action`), scopes of companies and tenants, and whose something is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from console.errors import Forbidden, StoreUnavailable
+from console.errors import BadReference, Forbidden, NotFound, StoreUnavailable
 
 
 class Permission(StrEnum):
@@ -250,3 +250,72 @@ class Staff:
         """Raise `Forbidden` unless the role includes the permission."""
         if not self.can(permission):
             raise Forbidden
+
+
+# --- Whose something is -----------------------------------------------------------------------------------------------
+
+
+class OwnerKind(StrEnum):
+    """The kind of an owner."""
+
+    ALL = "all"
+    COMPANY = "company"
+    STAFF = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose an item is: everybody's, a company's or one person's. `id` is the company id or the username, else ""."""
+
+    kind: OwnerKind
+    id: str = ""
+
+    @classmethod
+    def parse(cls, key: str) -> "Owner":
+        """Return the owner with this key. Raises `BadReference`."""
+        kind, _, owner_id = key.partition("#")
+        try:
+            owner = cls(OwnerKind(kind), owner_id)
+        except ValueError as error:
+            raise BadReference from error
+        if bool(owner_id) is (owner.kind is OwnerKind.ALL):
+            raise BadReference
+        return owner
+
+    @property
+    def key(self) -> str:
+        """The owner in keys: `all`, `company#{id}` or `staff#{username}`."""
+        return f"{self.kind}#{self.id}" if self.id else str(self.kind)
+
+    @property
+    def company_id(self) -> str:
+        """The company, "" if it is no company's."""
+        return self.id if self.kind is OwnerKind.COMPANY else ""
+
+    def is_seen_by(self, staff: Staff) -> bool:
+        """Return whether a person may see its items."""
+        if self.kind is OwnerKind.COMPANY:
+            return staff.scope.covers_company(self.id)
+        return self.kind is OwnerKind.ALL or self.id == staff.username
+
+    def may_write(self, staff: Staff, needed: Permission) -> bool:
+        """Return whether a person may write its items; those of others than the person need a permission."""
+        if self.kind is OwnerKind.STAFF:
+            return self.is_seen_by(staff)
+        is_theirs = staff.scope.everything if self.kind is OwnerKind.ALL else self.is_seen_by(staff)
+        return is_theirs and staff.can(needed)
+
+    def check_writer(self, staff: Staff, needed: Permission, words: str) -> None:
+        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write.
+
+        `words` say who can write those for all.
+        """
+        if not self.is_seen_by(staff):
+            raise NotFound
+        if self.kind is not OwnerKind.STAFF:
+            staff.require(needed)
+        if not self.may_write(staff, needed):
+            raise Forbidden(words)
+
+
+FOR_ALL = Owner(OwnerKind.ALL)

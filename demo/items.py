@@ -10,11 +10,11 @@ from boto3.dynamodb.types import TypeSerializer
 
 from console.audit.review.plan import BackfillState
 from console.clock import to_iso
+from console.permissions import Owner, OwnerKind
 from console.provisioning.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store.calls import table_name
 from console.store.connection import call
-from console.trail.items import Owner, OwnerKind
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION
 from conversations.team.saved_replies import service as saved_replies

@@ -1,19 +1,17 @@
-"""Small items of the console's own table that people edit: whose they are, their versions and their trail.
+"""Small items of the console's own table that people edit: their versions and their trail.
 
 An item is only written if it still has the version that the person saw, in one transaction with its entry in the trail.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import BadReference, Conflict, Forbidden, NotFound
-from console.permissions import Permission, Staff
+from console.errors import Conflict, NotFound
+from console.permissions import Owner, OwnerKind, Staff
 from console.store.calls import TransactionRefused
 from console.store.connection import transaction
 from console.store.models import LenientItem, WholeNumberAttribute
@@ -91,75 +89,7 @@ class VersionedItem(LenientItem):
             raise ItemChanged(self.CHANGED) from refused
 
 
-# --- Whose they are ---------------------------------------------------------------------------------------------------
-
-
-class OwnerKind(StrEnum):
-    """The kind of an owner."""
-
-    ALL = "all"
-    COMPANY = "company"
-    STAFF = "staff"
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose an item is: everybody's, a company's or one person's. `id` is the company id or the username, else ""."""
-
-    kind: OwnerKind
-    id: str = ""
-
-    @classmethod
-    def parse(cls, key: str) -> "Owner":
-        """Return the owner with this key. Raises `BadReference`."""
-        kind, _, owner_id = key.partition("#")
-        try:
-            owner = cls(OwnerKind(kind), owner_id)
-        except ValueError as error:
-            raise BadReference from error
-        if bool(owner_id) is (owner.kind is OwnerKind.ALL):
-            raise BadReference
-        return owner
-
-    @property
-    def key(self) -> str:
-        """The owner in keys: `all`, `company#{id}` or `staff#{username}`."""
-        return f"{self.kind}#{self.id}" if self.id else str(self.kind)
-
-    @property
-    def company_id(self) -> str:
-        """The company, "" if it is no company's."""
-        return self.id if self.kind is OwnerKind.COMPANY else ""
-
-    def is_seen_by(self, staff: Staff) -> bool:
-        """Return whether a person may see its items."""
-        if self.kind is OwnerKind.COMPANY:
-            return staff.scope.covers_company(self.id)
-        return self.kind is OwnerKind.ALL or self.id == staff.username
-
-    def may_write(self, staff: Staff, needed: Permission) -> bool:
-        """Return whether a person may write its items; those of others than the person need a permission."""
-        if self.kind is OwnerKind.STAFF:
-            return self.is_seen_by(staff)
-        is_theirs = staff.scope.everything if self.kind is OwnerKind.ALL else self.is_seen_by(staff)
-        return is_theirs and staff.can(needed)
-
-    def check_writer(self, staff: Staff, needed: Permission, words: str) -> None:
-        """Raise `NotFound` for another company or person, and `Forbidden` without the right to write.
-
-        `words` say who can write those for all.
-        """
-        if not self.is_seen_by(staff):
-            raise NotFound
-        if self.kind is not OwnerKind.STAFF:
-            staff.require(needed)
-        if not self.may_write(staff, needed):
-            raise Forbidden(words)
-
-    def entry(self, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
-        """Return the trail's entry of what a person did with an item: in a person's own trail, or the system's."""
-        trail = staff_trail(self.id) if self.kind is OwnerKind.STAFF else SYSTEM_TRAIL
-        return TrailEntry(trail, action, Actor.of(staff), self.company_id, payload=payload | {"for": self.kind.value})
-
-
-FOR_ALL = Owner(OwnerKind.ALL)
+def build_owner_entry(owner: Owner, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
+    """Return the trail's entry of what a person did with an item: in a person's own trail, or the system's."""
+    trail = staff_trail(owner.id) if owner.kind is OwnerKind.STAFF else SYSTEM_TRAIL
+    return TrailEntry(trail, action, Actor.of(staff), owner.company_id, payload=payload | {"for": owner.kind.value})

@@ -1,6 +1,7 @@
 """The breadcrumbs of a conversation: its company, its project, and the page below it."""
 
-from console.answers import list_crumbs, url_or_empty
+from console.answers import url_or_empty
+from console.context import list_crumbs
 from conversations.records import ConversationSummary
 
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, list_crumbs, posted_version, refresh_version_on_conflict
-from console.context import read_only_reason
+from console.answers import FAILURES, answer, describe_error, posted_version, refresh_version_on_conflict
+from console.context import list_crumbs, read_only_reason
 from console.errors import BadReference, NotFound
 from console.permissions import Permission
 from console.refs import seal, unseal

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import answer, describe_error, list_crumbs, wants_fragment
-from console.context import read_only_reason
+from console.answers import answer, describe_error
+from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
 from console.lookups.lookup_page import answer_lookup

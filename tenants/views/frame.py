@@ -11,7 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 
 from console.access import StaffRequest
-from console.answers import FAILURES, answer, describe_error, list_crumbs
+from console.answers import FAILURES, answer, describe_error
+from console.context import list_crumbs
 from console.errors import Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal

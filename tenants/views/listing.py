@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import wants_fragment
+from console.context import wants_fragment
 from console.permissions import Permission
 from tenants.forms import StatusFilter
 from tenants.queries import list_tenants

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs
+from console.context import list_crumbs
 from console.errors import BadReference, Invalid
 from console.forms import add_reason_field
 from console.lookups.personal_searches import has_reason, needs_reason, record_search

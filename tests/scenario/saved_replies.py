@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.errors import NotFound
-from console.permissions import Permission, Role, Scope, Staff
+from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Role, Scope, Staff
 from console.refs import seal
-from console.trail.items import FOR_ALL, Owner, OwnerKind
 from conversations.team.saved_replies import service
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from console.permissions import Permission, Staff
+from console.permissions import Owner, OwnerKind, Permission, Staff
 from console.refs import seal
-from console.trail.items import Owner, OwnerKind
 from conversations.lists.saved_views.records import REFERENCE, SHARED, key_of, partition_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs
 from console.audit.access_log.reading import (
     access_log_of_conversation,
     access_log_of_person,
@@ -24,6 +23,7 @@ from console.audit.access_log.recent import recent_looks
 from console.audit.access_log.standing_out import DAYS, LEAST, TIMES
 from console.audit.review.forms import ACTOR_INPUT, CONVERSATION, ID_HELP, About, clean_person
 from console.audit.scoping import conversation_url, trail_shown_as
+from console.context import list_crumbs
 from console.errors import NotFound
 from console.forms import PLAIN_TEXT, FilterForm, KeyField, LookupForm, lookup_forms, lookups_by_name
 from console.lookups.lookup_page import answer_lookup

@@ -7,8 +7,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, post_only_form, wants_fragment
+from console.answers import post_only_form
 from console.audit import access_review
+from console.context import list_crumbs, wants_fragment
 from console.exports import ExportForm
 from console.permissions import Permission
 from console.staff import directory

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs
 from console.audit.events.keys import FORMATS
 from console.audit.events.queries import NO_INDEX, check_conversation, check_key, events_of, has_index, read_event
 from console.audit.events.records import UnrecordedKey
 from console.audit.review.forms import ID_HELP, KEY, About
 from console.audit.scoping import conversation_url, review_url, trail_shown_as
+from console.context import list_crumbs
 from console.errors import NotFound
 from console.forms import KeyField, LookupForm, lookup_forms, lookups_by_name
 from console.lookups.lookup_page import answer_lookup

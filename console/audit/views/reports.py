@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, wants_fragment
 from console.audit.chart import DAYS_SHOWN, chart_of, count_days
 from console.audit.export.rows import COLUMNS
 from console.audit.export.streaming import export as export_entries
@@ -17,6 +16,7 @@ from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.page import READ_LAST, describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, Review
 from console.audit.review.reading import preview_plan
+from console.context import list_crumbs, wants_fragment
 from console.exports import ExportForm
 from console.permissions import Permission
 from console.templatetags.components import zone_of

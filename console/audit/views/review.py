@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import wants_fragment
 from console.audit.review.forms import CONVERSATION, About, AboutForm, ReviewForm, about_of, query_of, review_of
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.review.reading import gather
 from console.audit.scoping import trail_shown_as
 from console.audit.views.trails import overview
+from console.context import wants_fragment
 from console.errors import Invalid
 from console.lookups.personal_searches import has_reason, needs_reason, record_search
 from console.permissions import Permission, Staff, id_of

@@ -9,7 +9,6 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, wants_fragment
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.review.entry import EntryRecord, load_entry
@@ -17,6 +16,7 @@ from console.audit.review.forms import KEY, About, group_slugs
 from console.audit.review.plan import action_groups, is_action_type
 from console.audit.scoping import conversation_url, name_of, review_url
 from console.audit.state import read_panel
+from console.context import list_crumbs, wants_fragment
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal

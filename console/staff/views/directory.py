@@ -13,7 +13,8 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, post_only_form, wants_fragment
+from console.answers import FAILURES, answer, describe_error, post_only_form
+from console.context import wants_fragment
 from console.errors import Conflict, NotFound
 from console.permissions import Permission
 from console.refs import seal

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import post_only_form, url_or_empty, wants_fragment
+from console.answers import post_only_form, url_or_empty
 from console.audit.scoping import review_url
-from console.context import read_only_reason
+from console.context import read_only_reason, wants_fragment
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal

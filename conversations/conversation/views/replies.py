@@ -17,7 +17,8 @@ from django.shortcuts import redirect, render
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import answer, post_only_form, posted_text, wants_fragment
+from console.answers import answer, post_only_form, posted_text
+from console.context import wants_fragment
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission
 from console.refs import unseal

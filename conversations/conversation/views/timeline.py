@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import url_or_empty, wants_fragment
+from console.answers import url_or_empty
+from console.context import wants_fragment
 from console.permissions import Permission, Staff
 from console.templatetags.components import day
 from conversations.conversation import opening

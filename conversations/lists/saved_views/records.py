@@ -16,10 +16,10 @@ from pynamodb.attributes import UnicodeAttribute
 
 from console.caching import cached_for
 from console.errors import BadReference, Invalid
-from console.permissions import Permission, Staff
+from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
 from console.refs import seal, unseal
 from console.store.models import ConsoleItem, PlainMapAttribute
-from console.trail.items import FOR_ALL, ItemGone, Owner, OwnerKind, VersionedItem
+from console.trail.items import ItemGone, VersionedItem
 from conversations.converting import CHANNELS, text_of, url_of, words
 from conversations.finding.filters import FAMILY
 from conversations.lists.forms import HAND_OFFS, KNOWN, ORDERS, TASKS

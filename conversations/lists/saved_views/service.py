@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from console.errors import ConsoleError, Invalid, NotFound
-from console.permissions import Staff
+from console.permissions import FOR_ALL, Owner, OwnerKind, Staff
 from console.redaction import redact
 from console.trail.actions import Action
-from console.trail.items import FOR_ALL, ItemChanged, Owner, OwnerKind
+from console.trail.items import ItemChanged, build_owner_entry
 from console.trail.recording import TrailEntry, new_action_id
 from conversations import companies, groups
 from conversations.lists.saved_views.records import (
@@ -138,7 +138,7 @@ def _stored(view: SavedView) -> StoredView:
 
 
 def _entry(action: Action, view: SavedView, staff: Staff, **more: str) -> TrailEntry:
-    return view.owner.entry(action, staff, saved_view=view.name, list=view.of.value, **more)
+    return build_owner_entry(view.owner, action, staff, saved_view=view.name, list=view.of.value, **more)
 
 
 def _note_change(owner: Owner, staff: Staff) -> None:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs
+from console.context import list_crumbs
 from console.errors import NotFound
 from console.exports import ExportForm
 from console.permissions import Permission

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import list_crumbs, wants_fragment
+from console.context import list_crumbs, wants_fragment
 from console.errors import NotFound
 from console.forms import lookup_forms
 from console.permissions import Permission, Staff

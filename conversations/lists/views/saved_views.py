@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, posted_version
-from console.context import read_only_reason
+from console.answers import posted_version
+from console.context import list_crumbs, read_only_reason
 from console.errors import ConsoleError, NotFound
-from console.permissions import Permission, Staff
-from console.trail.items import FOR_ALL, ItemGone, Owner, OwnerKind
+from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
+from console.trail.items import ItemGone
 from console.trees import isolated
 from conversations.companies import names_for
 from conversations.lists.saved_views import records, service

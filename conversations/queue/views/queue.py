@@ -18,8 +18,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import wants_fragment
-from console.context import read_only_reason
+from console.context import read_only_reason, wants_fragment
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal

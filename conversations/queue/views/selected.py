@@ -11,7 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, post_only_form
+from console.answers import post_only_form
+from console.context import list_crumbs
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from conversations.converting import conversation_url, identifier_for, known_list_context, list_link, open_list_context

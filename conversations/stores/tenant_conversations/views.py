@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, not_for_prefetch, requires
-from console.answers import answer, list_crumbs, wants_fragment
-from console.context import read_only_reason
+from console.answers import answer
+from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.text import get_text_list
 
 from console.forms import PLAIN_TEXT, FilterForm
-from console.trail.items import OwnerKind
+from console.permissions import OwnerKind
 from conversations.companies import Company
 from conversations.team.saved_replies.filling import PLACEHOLDERS, unknown_in
 from conversations.team.saved_replies.service import LONGEST_NAME, LONGEST_TEXT

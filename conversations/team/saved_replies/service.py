@@ -12,12 +12,12 @@ from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
 from console.errors import BadReference, Conflict, Invalid, NotFound
-from console.permissions import Permission, Staff
+from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
 from console.refs import seal, unseal
 from console.store.calls import parallel
 from console.store.models import SORT_KEY_BYTES, InstantAttribute, fits
 from console.trail.actions import Action
-from console.trail.items import FOR_ALL, ItemChanged, ItemGone, Owner, OwnerKind, VersionedItem
+from console.trail.items import ItemChanged, ItemGone, VersionedItem, build_owner_entry
 from console.trail.recording import TrailEntry, new_action_id
 from conversations import companies
 from conversations.converting import first_name_of, text_of
@@ -225,4 +225,4 @@ def _put(saved: SavedReply, name: str, text: str, action: Action, staff: Staff) 
 
 def _entry(saved: SavedReply, action: Action, staff: Staff) -> TrailEntry:
     """Return an entry that has neither name nor text."""
-    return saved.owner.entry(action, staff, saved_reply=saved.id, characters=len(saved.text))
+    return build_owner_entry(saved.owner, action, staff, saved_reply=saved.id, characters=len(saved.text))

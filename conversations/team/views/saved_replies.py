@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, list_crumbs, wants_fragment
-from console.context import read_only_reason
+from console.answers import FAILURES, answer, describe_error
+from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import BadReference, Conflict, NotFound
-from console.permissions import Permission, Staff
-from console.trail.items import FOR_ALL, ItemChanged, ItemGone, Owner, OwnerKind
+from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
+from console.trail.items import ItemChanged, ItemGone
 from conversations.companies import companies_for
 from conversations.converting import summary_of
 from conversations.finding.queries import load_row

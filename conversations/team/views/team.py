@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import list_crumbs, posted_version, refresh_version_on_conflict, url_or_empty
-from console.context import read_only_reason
+from console.answers import posted_version, refresh_version_on_conflict, url_or_empty
+from console.context import list_crumbs, read_only_reason
 from console.errors import NotFound
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of

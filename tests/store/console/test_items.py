@@ -4,9 +4,10 @@ import pytest
 from pynamodb.attributes import UnicodeAttribute
 
 from console.errors import BadReference, TableMissing
+from console.permissions import FOR_ALL, Owner, OwnerKind
 from console.store.models import InstantAttribute, TextListAttribute
 from console.trail.actions import Action
-from console.trail.items import FOR_ALL, ItemChanged, Owner, OwnerKind, VersionedItem
+from console.trail.items import ItemChanged, VersionedItem
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from tests import faults
 

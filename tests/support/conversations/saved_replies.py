@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from console.permissions import Staff
-from console.trail.items import Owner
+from console.permissions import Owner, Staff
 from conversations.team.saved_replies import service
 from conversations.team.saved_replies.service import new_token
 from tests.dynamodb import Store

@@ -34,7 +34,7 @@ def test_it_tells_how_the_indexer_is(page):
 
 
 def test_what_cannot_be_read_is_said(page):
-    with faults.fail_before("GetItem", table_key="CONSOLE", where=lambda request: "INDEXER" in str(request)):
+    with faults.fail_before("BatchGetItem", table_key="CONSOLE", where=lambda request: "INDEXER" in str(request)):
         text = page()
     assert "It could not be read. Try again in a moment." in text
     assert "Tables and indexes of this environment" in text

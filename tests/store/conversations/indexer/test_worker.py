@@ -388,4 +388,4 @@ def test_health_tells_how_it_goes(store, ticking):
 def test_health_costs_one_read(store):
     with store.calls() as calls:
         read_health()
-    assert [call.operation for call in calls] == ["GetItem"]
+    assert [call.operation for call in calls] == ["BatchGetItem"]

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from console.permissions import FOR_ALL, Owner, OwnerKind
 from console.refs import seal
-from console.trail.items import FOR_ALL, Owner, OwnerKind
 from conversations.finding.queries import load_row
 from conversations.team.saved_replies import service
 from conversations.team.saved_replies.service import MOST, filled_text, partition_of

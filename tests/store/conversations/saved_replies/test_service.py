@@ -6,8 +6,8 @@ import re
 import pytest
 
 from console.errors import Conflict, Forbidden, Invalid, NotFound
-from console.permissions import Role, Scope
-from console.trail.items import FOR_ALL, ItemChanged, ItemGone, Owner, OwnerKind
+from console.permissions import FOR_ALL, Owner, OwnerKind, Role, Scope
+from console.trail.items import ItemChanged, ItemGone
 from conversations.team.saved_replies import service
 from conversations.team.saved_replies.service import MOST, new_token, partition_of
 from tests import faults

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from console.trail.items import FOR_ALL, Owner, OwnerKind
+from console.permissions import FOR_ALL, Owner, OwnerKind
 from conversations.team.saved_replies import service
 from conversations.team.saved_replies.service import partition_of
 from tests.answers import text_of

@@ -81,7 +81,7 @@ _PEOPLE = (
     "PRESENCE*",
     "SAVED_REPLIES*",
     "SEEN*",
-    "REVIEW_PARTITIONS",
+    "AUDIT_BACKFILL",
     "TENANT*",
     "THROTTLE*",
     "VIEWS*",

@@ -409,5 +409,5 @@ def test_no_list_scans_and_every_read_is_limited(store):
         ):
             read(of_company(COMPANY, filters, AGENT))
             read(of_recipient(TEL, filters, AGENT))
-    assert {call.operation for call in seen} - {"DescribeTable"} == {"Query", "GetItem"}
+    assert {call.operation for call in seen} - {"DescribeTable"} == {"Query", "BatchGetItem"}
     assert all(0 < call.request["Limit"] <= 500 for call in seen if call.operation == "Query")

@@ -279,6 +279,7 @@ def test_both_records_are_as_the_schema_wants_them(store, now):
         "company_id": COMPANY,
         "gsi_actor": "ana",
         "gsi_company_id": COMPANY,
+        "gsi_review": "first",
         "action_id": intent.action_id,
         "previous_action_id": "before",
     }

@@ -31,7 +31,15 @@ DESTINATION = {
     "types": ["conversation.waiting"],
     "is_on": "on",
 }
-LEVELS = {"first_answer": "30", "next_answer": "15", "urgent_words": "court"}
+# As browsers send it, with the fields that are left empty.
+LEVELS = {
+    "stuck_after": "",
+    "unanswered_after": "",
+    "first_answer": "30",
+    "next_answer": "15",
+    "return_after": "",
+    "urgent_words": "court",
+}
 
 
 def items(company_id: str, holder: str, key: tuple[str, str], texts: Texts) -> list[Item]:

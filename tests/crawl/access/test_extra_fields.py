@@ -5,17 +5,18 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from django.apps import apps
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from console.audit.review.forms import ReviewForm
 from console.schema.tables import TABLES
 from console.store.models import StoreModel
 from conversations.lists.forms import ConversationFilter
 from conversations.queue.form import QueueForm
+from conversations.team.views.team import GroupForm
 from tenants.forms import ResolveForm
 from tests.crawl.access.routes import in_order
 from tests.scenario import build, posts
@@ -89,9 +90,11 @@ def keys_of(spec: Any) -> Iterable[Any]:
 
 def with_extras(url: str, form: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The form with every extra field, in the address too, and before each of its own fields another of that name."""
-    # Fields of a form that may leave them out: filters of the queue, where the longest waiting is taken.
-    left_out = {reverse("queue-take"): QueueForm.base_fields, reverse("channels-resolve"): ResolveForm.base_fields}
-    own = set(left_out.get(url, ()))
+    # Fields of a form that may leave them out, such as filters of the queue where the longest waiting is taken.
+    left_out = {"queue-take": QueueForm.base_fields, "channels-resolve": ResolveForm.base_fields}
+    left_out["agent-groups"] = GroupForm.base_fields
+    path, query = urlsplit(url).path, urlsplit(url).query
+    own = {*left_out.get(resolve(path).view_name, ()), *parse_qs(query)}
     extras = {name: HARMFUL.get(name, INJECTED) for name in sorted(extra_names() - set(form) - own)}
     # The last of two equal fields is the one that the person sees. A list of values is one field, and left alone.
     doubled = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
+from django.urls import get_script_prefix, get_urlconf, reverse
 
 from console.permissions import Permission, Staff
 from console.schema.environments import DEVELOPMENT, PRODUCTION
@@ -36,8 +36,7 @@ class Environment:
     is_production: bool
 
 
-# Route, label, icon, and the permission that shows the section (None: everybody). A section is left out if its route
-# does not exist, as in a build without that app.
+# Route, label, icon, and the permission that shows the section (None: everybody).
 SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
     ("search", "Search", "search", None),
     ("queue", "Queue", "queue", Permission.HAND_OFF),
@@ -145,11 +144,8 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             continue
         if section.for_everything and not staff.scope.everything:
             continue
-        try:
-            url = section.address()
-            count_url = address_of(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
-        except NoReverseMatch:
-            continue
+        url = section.address()
+        count_url = address_of(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         key = "/" if name == "search" else ""
         items.append(NavItem(url, section.label, section.icon, path.startswith(url), key, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")

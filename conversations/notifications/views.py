@@ -15,6 +15,7 @@ from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error, posted_version, refresh_version_on_conflict
 from console.context import list_crumbs, read_only_reason
 from console.errors import BadReference, NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.store.calls import parallel
@@ -24,7 +25,6 @@ from conversations.notifications import addresses, deliveries, destinations
 from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.destinations import Destination, DestinationValues
 from conversations.notifications.notification import NotificationType
-from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _REFERENCE, _TEST = "destination", "destination test"
 _GONE = "This destination no longer exists."

@@ -17,6 +17,7 @@ from console.access import StaffRequest, not_for_prefetch, requires
 from console.answers import answer, describe_error
 from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
+from console.form_pages import FORM_METHODS
 from console.forms import lookup_forms
 from console.lookups.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
@@ -26,7 +27,6 @@ from conversations.records import Message, Picture
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
 from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of
 from conversations.stores.services import open_record
-from tenants.views.frame import FORM_METHODS
 
 _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
 

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, describe_error, post_only_form
 from console.errors import Invalid, NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import TENANT, Permission
 from console.staff import known_companies
 from tenants import channels
@@ -17,17 +18,7 @@ from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import TYPES, Channel
 from tenants.queries import load_tenant, read_guards, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
-from tenants.views.frame import (
-    FORM_METHODS,
-    FormPage,
-    TenantConfirmation,
-    TenantPartGone,
-    ask_confirmation,
-    back_to,
-    frame,
-    process_form,
-    unseal_part,
-)
+from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
 
 
 @requires(Permission.TENANT_READ)

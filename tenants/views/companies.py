@@ -6,23 +6,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import Permission
 from console.redaction import redact
 from console.staff.known_companies import listed
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
-from tenants.views.frame import (
-    FORM_METHODS,
-    FormPage,
-    TenantConfirmation,
-    TenantPartGone,
-    ask_confirmation,
-    back_to,
-    frame,
-    process_form,
-    unseal_part,
-)
+from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
 
 
 @requires(Permission.TENANT_WRITE)

@@ -1,4 +1,4 @@
-"""Shared parts of the pages of one tenant: breadcrumbs, tabs, confirmation pages and form pages."""
+"""Shared parts of the pages of one tenant: breadcrumbs, tabs and confirmation pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,12 +8,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from console.access import StaffRequest
 from console.answers import FAILURES, answer, describe_error
 from console.context import list_crumbs
-from console.errors import Invalid, NotFound
+from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
 from tenants.keys import partition_of
@@ -21,7 +21,6 @@ from tenants.readiness import Readiness
 from tenants.records import Tenant, TenantRow
 
 View = Callable[..., HttpResponse]
-FORM_METHODS = ["GET", "HEAD", "POST"]
 _TABS = (
     ("tenant", "Overview", Permission.TENANT_READ),
     ("tenant-settings", "Settings", Permission.TENANT_READ),
@@ -57,10 +56,7 @@ def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[s
     for route, label, permission in _TABS:
         if not staff.can(permission):
             continue
-        try:
-            url = reverse(route, args=[tenant.tenant_id])
-        except NoReverseMatch:  # a build without that app
-            continue
+        url = reverse(route, args=[tenant.tenant_id])
         tabs.append({"label": label, "url": url, "current": route == current, "count": counts.get(route)})
     return tabs
 
@@ -143,47 +139,3 @@ def ask_confirmation(
         return answer(request, "tenants/confirm.html", context, error)
     messages.success(request, done)
     return redirect(question.back)
-
-
-@dataclass(frozen=True)
-class FormPage:
-    """A page with a form. `about` names what it changes, for messages; `back` is the URL to go to after success.
-
-    `context` is the rest of the template's context.
-    """
-
-    template: str
-    form: Any
-    about: str
-    back: str
-    context: dict[str, Any]
-
-
-def process_form(
-    request: StaffRequest,
-    page: FormPage,
-    act: Callable[[], str],
-    *,
-    validates: bool = True,
-    passing: tuple[type[Exception], ...] = (),
-) -> HttpResponse:
-    """Show a form page; on POST, run `act`, which returns the success message, or show why it failed.
-
-    `validates`: `act` uses what was typed, so it only runs if that is valid. A failure is shown at the field that its
-    `field` attribute names, and passed to the template as `refused`. The form keeps what was typed. Errors in `passing`
-    and errors outside `FAILURES` are raised.
-    """
-    if request.method != "POST":
-        return render(request, page.template, page.context | {"form": page.form})
-    if validates and not page.form.is_valid():
-        return answer(request, page.template, page.context | {"form": page.form}, Invalid())
-    try:
-        done = act()
-    except passing:
-        raise
-    except FAILURES as error:
-        page.form.add_error(getattr(error, "field", None), describe_error(error, page.about))
-        # Build the context here: `act` may have changed it.
-        return answer(request, page.template, page.context | {"form": page.form, "refused": error}, error)
-    messages.success(request, done)
-    return redirect(page.back)

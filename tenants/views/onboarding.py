@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
+from console.form_pages import FORM_METHODS
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
 from tenants.companies import linkable, without_data
@@ -26,7 +27,7 @@ from tenants.records import ONBOARDING, Tenant
 from tenants.row_forms import channel_rows
 from tenants.settings_form import SettingsForm
 from tenants.user_form import UserForm
-from tenants.views.frame import FORM_METHODS, frame
+from tenants.views.frame import frame
 
 STEPS = {
     "settings": "Settings",

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.context import list_crumbs
 from console.errors import BadReference, Invalid
+from console.form_pages import FORM_METHODS
 from console.forms import add_reason_field
 from console.lookups.personal_searches import has_reason, needs_reason, record_search
 from console.permissions import Permission, Staff
@@ -20,7 +21,6 @@ from tenants.forms import ResolveForm
 from tenants.keys import Channel
 from tenants.resolving import Resolved
 from tenants.resolving import resolve as resolve_channel
-from tenants.views.frame import FORM_METHODS
 from tenants.webhooks import candidates
 
 KIND = "resolve"

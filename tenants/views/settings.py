@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.errors import Invalid, StoreUnavailable, Throttled
+from console.form_pages import FORM_METHODS
 from console.permissions import Permission
 from console.redaction.credentials import mask_text
 from tenants import settings
@@ -18,7 +19,7 @@ from tenants.reading import redactor_for, settings_facts
 from tenants.records import Tenant, TenantRow
 from tenants.settings import SettingsChanged
 from tenants.settings_form import SettingsForm
-from tenants.views.frame import FORM_METHODS, frame
+from tenants.views.frame import frame
 
 
 @requires(Permission.TENANT_READ)

@@ -6,13 +6,14 @@ from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
 from console.errors import NotFound
+from console.form_pages import FORM_METHODS
 from console.permissions import Permission
 from tenants import status
 from tenants.forms import ReasonForm
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
 from tenants.status import StatusStep
-from tenants.views.frame import FORM_METHODS, TenantConfirmation, ask_confirmation, frame
+from tenants.views.frame import TenantConfirmation, ask_confirmation, frame
 
 _POINTS = {
     StatusStep.ACTIVATE: ("Webhooks that find the tenant will be served.",),

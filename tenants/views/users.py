@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import answer
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import Permission
 from tenants import users
 from tenants.keys import TYPES
@@ -16,17 +17,7 @@ from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
-from tenants.views.frame import (
-    FORM_METHODS,
-    FormPage,
-    TenantConfirmation,
-    TenantPartGone,
-    ask_confirmation,
-    back_to,
-    frame,
-    process_form,
-    unseal_part,
-)
+from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
 
 _TEMPLATE = "tenants/user.html"
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.answers import post_only_form
 from console.errors import NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import Permission
 from console.refs import unseal
 from console.staff.colleagues import away_now, set_available
@@ -28,7 +29,6 @@ from conversations.handoff.receivers import offered
 from conversations.lists.crumbs import crumbs_below
 from conversations.notices import dismiss_notices, notices_for
 from conversations.queue.give_form import GiveForm
-from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _COLLEAGUE, _GROUP = "colleague:", "group:"
 _FORM = "conversations/give.html"

@@ -14,6 +14,7 @@ from console.access import StaffRequest, requires
 from console.answers import posted_version
 from console.context import list_crumbs, read_only_reason
 from console.errors import ConsoleError, NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
 from console.trail.items import ItemGone
 from console.trees import isolated
@@ -30,7 +31,6 @@ from conversations.lists.saved_views.records import (
     may_write,
 )
 from conversations.queue.form import QueueForm
-from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 # Views that are shown as links next to the menu of all.
 AT_HAND = 3

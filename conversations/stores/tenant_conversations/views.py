@@ -16,6 +16,7 @@ from console.access import StaffRequest, not_for_prefetch, requires
 from console.answers import answer
 from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.form_pages import FORM_METHODS
 from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
@@ -33,7 +34,7 @@ from conversations.stores.tenant_conversations.reading import (
 )
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
-from tenants.views.frame import FORM_METHODS, frame
+from tenants.views.frame import frame
 
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
 UNKNOWN = "The console does not know whether it was cleared. Send it again to be sure. It will not be cleared twice."

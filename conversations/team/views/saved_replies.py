@@ -12,6 +12,7 @@ from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.context import list_crumbs, read_only_reason, wants_fragment
 from console.errors import BadReference, Conflict, NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
 from console.trail.items import ItemChanged, ItemGone
 from conversations.companies import companies_for
@@ -22,7 +23,6 @@ from conversations.team.saved_replies import service
 from conversations.team.saved_replies.filling import PLACEHOLDERS
 from conversations.team.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
 from conversations.team.saved_replies.service import SavedReply, check_writer
-from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 _TABS = ((OwnerKind.ALL, "For all"), (OwnerKind.COMPANY, "By company"), (OwnerKind.STAFF, "My own"))
 _FORM, _DELETE = "saved_replies/form.html", "saved_replies/delete.html"

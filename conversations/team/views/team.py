@@ -18,6 +18,7 @@ from console.access import StaffRequest, requires
 from console.answers import posted_version, refresh_version_on_conflict, url_or_empty
 from console.context import list_crumbs, read_only_reason
 from console.errors import NotFound
+from console.form_pages import FORM_METHODS, FormPage, process_form
 from console.permissions import Permission
 from console.staff.colleagues import colleagues_of
 from console.store.calls import submit
@@ -29,7 +30,6 @@ from conversations.companies import check_team_lead, companies_for, company_name
 from conversations.groups import Group
 from conversations.insight import budgets
 from conversations.team.overview import start_of_day, team_of
-from tenants.views.frame import FORM_METHODS, FormPage, process_form
 
 MOST_MINUTES = 60 * 24 * 30
 LONGEST_WORDS, MOST_WORDS = 40, 50

@@ -375,14 +375,16 @@ class LenientItem(ConsoleItem, ForeignModel):
         return hasattr(self, "raw")
 
     @classmethod
-    def list_in(cls, partition: str, most: int, *, consistent: bool = True) -> list[Self]:
-        """Return the first `most` items of a partition; [] if the table is missing. One Query.
+    def list_in(cls, partition: str, most: int, *, consistent: bool = True, needs_table: bool = False) -> list[Self]:
+        """Return the first `most` items of a partition; [] if the table is missing, unless it `needs_table`. One Query.
 
         Raises the store's errors.
         """
         try:
             found, _ = query(cls, partition, limit=most, consistent=consistent)
         except TableMissing:
+            if needs_table:
+                raise
             return []
         return [cls.from_raw_data(each) for each in found]
 

@@ -147,7 +147,7 @@ def _opened(reference: str) -> tuple[Owner, str]:
 def _query(owner: Owner) -> list[SavedReply]:
     if not fits(partition_of(owner)):
         return []
-    found = SavedReply.list_in(partition_of(owner), MOST, consistent=False)
+    found = SavedReply.list_in(partition_of(owner), MOST, consistent=False, needs_table=True)
     return sorted(found, key=lambda each: (each.name.casefold(), each.id))
 
 
@@ -179,7 +179,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
     """
     owner, saved_id = _opened(token)
     check_writer(owner, staff)
-    known = SavedReply.list_in(partition_of(owner), MOST)
+    known = SavedReply.list_in(partition_of(owner), MOST, needs_table=True)
     if len(known) >= MOST and saved_id not in (each.id for each in known):
         raise Invalid(f"You can have up to {MOST} saved replies here. Delete one first.")
     try:

@@ -52,7 +52,6 @@ def refused_inside(request: StaffRequest, ref: str) -> HttpResponse:
 
 urlpatterns = [
     path("", home, name="home"),
-    path("", include("console.staff.urls")),
     path("queue/", queue, name="queue"),
     path("system/", system, name="system"),
     path("clock/", clock, name="clock"),
@@ -60,4 +59,6 @@ urlpatterns = [
     path("about/", about, name="about"),
     path("undeclared/", undeclared, name="undeclared"),
     path("refused-inside/<str:ref>/", refused_inside, name="refused-inside"),
+    # Every page links to the sections.
+    path("", include("console.urls")),
 ]

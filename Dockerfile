@@ -48,7 +48,7 @@ ENV DJANGO_SETTINGS_MODULE=demo.settings
 CMD ["python", "manage.py", "seed"]
 
 FROM runtime AS console
-ARG VERSION=0.2.0
+ARG VERSION=0.3.0
 ARG REVISION=""
 ARG SOURCE=""
 LABEL org.opencontainers.image.title="Conversation Console" \

@@ -17,6 +17,7 @@ from django.core.servers.basehttp import ThreadedWSGIServer
 from console import clock
 from console.caching import invalidate_all
 from console.errors import ConsoleError
+from console.key_record import note_key
 from console.permissions import ALL
 from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
@@ -222,6 +223,7 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
     invalidate_all()
     create_tables()
     presence.forget()
+    note_key()
     customers = Customers(wait=ended.wait, provider=provider)
     workers = {**build_workers(wait=ended.wait), "indexer": indexer, "customers": customers}
     threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in workers.items()}

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import botocore.session
 import pytest
 
+from console import key_record
 from console.schema.tables import TABLES
 from tests.documentation import ROOT
 from tests.items import key_of
@@ -207,3 +208,9 @@ def test_passwords_are_stored_as_argon2(demo):
     assert all(stored[username].startswith("argon2") for username in stored.keys() - without)
     passwords = {each["password"] for each in demo["staff"].values()}
     assert not any(password in json.dumps(items) for password in passwords)
+
+
+@pytest.mark.slow
+def test_demo_records_its_key_as_an_installation_does(demo):
+    key = {name: {"S": value} for name, value in key_record.KEY.items()}
+    assert "Item" in client_of(demo).get_item(TableName=demo["tables"]["CONSOLE"], Key=key)

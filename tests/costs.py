@@ -17,11 +17,11 @@ class Units:
 
 UNITS = {
     "AI conversation": Units(13, 10),
-    "request": Units(12, 30),
-    "take": Units(2, 29),
-    "reply": Units(10, 45),
-    "message": Units(1, 30),
-    "hand back": Units(3, 29),
+    "request": Units(12, 31),
+    "take": Units(2, 31),
+    "reply": Units(10, 47),
+    "message": Units(1, 31),
+    "hand back": Units(3, 31),
     "conversation page": Units(5, 0),
     "conversation poll": Units(3, 0),
     "queue poll without news": Units(4, 0),

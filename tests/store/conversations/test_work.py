@@ -300,8 +300,18 @@ def test_the_receiver_once_does_both_sources_and_the_sweep(store, queue, receive
     assert {row["source"] for row in rows(store)} == {"queue", "stage"}
 
 
-def test_everything_once_does_what_is_due_and_gives_all_leases_back(store, settings):
-    settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
+@pytest.fixture
+def fresh_store(bare_store, settings):
+    """Tables that nothing was ever written to: the streams of `store` hold what other tests wrote. And no stage."""
+    bare_store.create_tables()
+    names = settings.TABLE_NAMES
+    settings.TABLE_NAMES = {**names, "CONVERSATIONS_STAGE": ""}
+    yield bare_store
+    settings.TABLE_NAMES = names
+
+
+def test_everything_once_does_what_is_due_and_gives_all_leases_back(fresh_store, settings):
+    store, settings.HANDOFF_QUEUE_URL = fresh_store, ""
     put(store, hand_off_to_human=True)
     said = once()
     assert [line.partition(":")[0].lower() for line in said.splitlines()] == list(build_workers())
@@ -335,8 +345,8 @@ def test_a_part_that_cannot_run_is_refused_with_what_to_do(settings, part, words
         once("timers", part)
 
 
-def test_a_part_that_cannot_do_everything_fails_and_the_others_do_their_work(store, monkeypatch, capsys):
-    put(store, hand_off_to_human=True)
+def test_a_part_that_cannot_do_everything_fails_and_the_others_do_their_work(fresh_store, monkeypatch, capsys):
+    put(fresh_store, hand_off_to_human=True)
     monkeypatch.setattr("conversations.indexer.sweep.handle_item", lambda stored: 1 / 0)
     monkeypatch.setattr(Timers, "_work", lambda _: 1 / 0)
     with pytest.raises(CommandError, match=r"^Failed: indexer, timers\. The log says why\.$"):

@@ -153,6 +153,16 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
     _forget_what_is_there()
 
 
+@pytest.fixture
+def fresh_store(bare_store: Store, settings) -> Iterator[Store]:
+    """Tables that nothing was ever written to: the streams of `store` hold what other tests wrote. And no stage."""
+    bare_store.create_tables()
+    names = settings.TABLE_NAMES
+    settings.TABLE_NAMES = {**names, "CONVERSATIONS_STAGE": ""}
+    yield bare_store
+    settings.TABLE_NAMES = names
+
+
 @pytest.fixture(scope="session")
 def _sqs_endpoint(dynamodb: Store) -> Iterator[str]:
     """SQS of the tests' own moto; beside dynoxide ElasticMQ, and where that is not to be had, a moto too."""

@@ -98,17 +98,7 @@ def test_pages(store):
         client.get(news, {"since": since}, **POLL)
 
 
-@pytest.fixture
-def fresh_store(outbox, bare_store, settings):  # noqa: F811
-    """Tables that nothing was ever written to: the streams of `store` hold what other tests wrote. And no stage."""
-    bare_store.create_tables()
-    names = settings.TABLE_NAMES
-    settings.TABLE_NAMES = {**names, "CONVERSATIONS_STAGE": ""}
-    yield bare_store
-    settings.TABLE_NAMES = names
-
-
-def test_a_minute_of_work_with_nothing_to_do(fresh_store, monkeypatch):
+def test_a_minute_of_work_with_nothing_to_do(outbox, fresh_store, monkeypatch):  # noqa: F811
     ticking = Clock()
     monkeypatch.setattr(clock, "now", ticking.now)
     parts = list(build_workers(wait=ticking.wait, now=ticking.now).values())

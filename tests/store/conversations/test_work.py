@@ -300,16 +300,6 @@ def test_the_receiver_once_does_both_sources_and_the_sweep(store, queue, receive
     assert {row["source"] for row in rows(store)} == {"queue", "stage"}
 
 
-@pytest.fixture
-def fresh_store(bare_store, settings):
-    """Tables that nothing was ever written to: the streams of `store` hold what other tests wrote. And no stage."""
-    bare_store.create_tables()
-    names = settings.TABLE_NAMES
-    settings.TABLE_NAMES = {**names, "CONVERSATIONS_STAGE": ""}
-    yield bare_store
-    settings.TABLE_NAMES = names
-
-
 def test_everything_once_does_what_is_due_and_gives_all_leases_back(fresh_store, settings):
     store, settings.HANDOFF_QUEUE_URL = fresh_store, ""
     put(store, hand_off_to_human=True)

@@ -15,7 +15,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import Conflict, Invalid, NotFound
+from console.errors import Conflict, Invalid
 from console.permissions import Permission, Staff
 from console.store.calls import TransactionRefused
 from console.trail.actions import Action
@@ -126,11 +126,8 @@ def overwritten(tenant_id: str) -> Overwritten | None:
     """
     stored = _stored(current_meta(tenant_id))
     now = stored.settings
-    try:
-        saved = SavedSettings.get(partition_of(tenant_id), SavedSettings.SORT_KEY, consistent_read=True)
-    except NotFound:
-        return None
-    if saved.settings is None:
+    saved = SavedSettings.find(partition_of(tenant_id), SavedSettings.SORT_KEY)
+    if saved is None or saved.settings is None:
         return None
     before = settings_text.read(saved.settings)
     differing = settings_text.differences(before, now)

@@ -34,12 +34,7 @@ def normal_username(typed: str) -> str:
 def find(typed: str) -> StaffAccount | None:
     """Read the account of that username, strongly consistent; None if there is none."""
     name = normal_username(typed)
-    if not name:
-        return None
-    try:
-        return StaffAccount.get(name, consistent_read=True)
-    except NotFound:
-        return None
+    return StaffAccount.find(name) if name else None
 
 
 def get(username: str) -> StaffAccount:

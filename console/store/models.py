@@ -5,7 +5,7 @@ drift: values that do not fit the declared type are noted, never raised, so that
 """
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -213,6 +213,17 @@ class StoreModel(Model):
         except DoesNotExist as error:
             raise NotFound from error
 
+    @classmethod
+    def find(cls, *key: str, attributes: Sequence[str] | None = None) -> Self | None:
+        """Return the item of a key, None if there is none. One strongly consistent GetItem.
+
+        `attributes`: only these. Raises the store's errors.
+        """
+        try:
+            return cls.get(*key, consistent_read=True, attributes_to_get=attributes)
+        except NotFound:
+            return None
+
 
 class ForeignModel(StoreModel):
     """A model whose items other services write.
@@ -387,11 +398,3 @@ class LenientItem(ConsoleItem, ForeignModel):
                 raise
             return []
         return [cls.from_raw_data(each) for each in found]
-
-    @classmethod
-    def find(cls, partition: str, sort_key: str) -> Self | None:
-        """Return an item, None if there is none. One strongly consistent GetItem; raises the store's errors."""
-        try:
-            return cls.get(partition, sort_key, consistent_read=True)
-        except NotFound:
-            return None

@@ -255,16 +255,9 @@ def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
 
 def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: str) -> Conversation | None:
     """Load an item by its key, as `load_row` does; return None instead of raising `NotFound`."""
-    try:
-        item = Conversation.get(
-            primary_channel,
-            conversation_id,
-            consistent_read=True,
-            attributes_to_get=[*dict.fromkeys((*ROW_ATTRIBUTES, *more))],
-        )
-    except NotFound:
-        return None
-    return item if is_visible(item, staff) and not is_gone(item, clock.now()) else None
+    attributes = [*dict.fromkeys((*ROW_ATTRIBUTES, *more))]
+    item = Conversation.find(primary_channel, conversation_id, attributes=attributes)
+    return item if item is not None and is_visible(item, staff) and not is_gone(item, clock.now()) else None
 
 
 # The attributes of a row, and the keys of every index that may serve its list.

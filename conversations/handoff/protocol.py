@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 from django.conf import settings
 
 from console import clock
-from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.errors import ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
 from console.store.calls import ConditionFailed, TransactionRefused, put_new, table_name
 from console.store.connection import call
 from console.trail.actions import Action, Result
@@ -81,16 +81,8 @@ def _sent_once(refused: ConsoleError) -> bool:
 
 def read_raw(key: Raw, attributes: Sequence[str] = ATTRIBUTES) -> Raw | None:
     """Read a conversation's hand-off attributes, strongly consistent, as DynamoDB JSON; None if it does not exist."""
-    try:
-        found = Conversation.get(
-            key["primary_channel"]["S"],
-            key["conversation_id"]["S"],
-            consistent_read=True,
-            attributes_to_get=list(attributes),
-        )
-    except NotFound:
-        return None
-    return found.raw
+    found = Conversation.find(key["primary_channel"]["S"], key["conversation_id"]["S"], attributes=list(attributes))
+    return None if found is None else found.raw
 
 
 def retry_on_collision(work: Callable[[], T]) -> T:
@@ -313,10 +305,8 @@ def close_quietly(recorded: RecordedAction, result: str, *, only_write: bool = F
 
 def lookup(event_id: str) -> RecordedAction | None:
     """Read the idempotency record of a hand-off action, strongly consistent; None if it does not exist."""
-    try:
-        return recorded_of(IdempotencyRecord.get(event_id, consistent_read=True).raw)
-    except NotFound:
-        return None
+    found = IdempotencyRecord.find(event_id)
+    return None if found is None else recorded_of(found.raw)
 
 
 def recorded_of(raw: Raw) -> RecordedAction:

@@ -11,7 +11,7 @@ import hashlib
 from datetime import timedelta
 
 from console import clock
-from console.errors import ConsoleError, ItemFull, NotFound
+from console.errors import ConsoleError, ItemFull
 from console.store.models import plain
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
@@ -67,10 +67,7 @@ def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
     marks = hand_off_marks(stored)
     if not marks.last_action:
         return None
-    try:
-        return IdempotencyRecord.get(event_key(stored["conversation_id"]["S"], marks.last_action), consistent_read=True)
-    except NotFound:
-        return None
+    return IdempotencyRecord.find(event_key(stored["conversation_id"]["S"], marks.last_action))
 
 
 def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:

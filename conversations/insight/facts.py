@@ -25,7 +25,6 @@ from pynamodb.expressions.condition import Condition
 
 from console import clock
 from console.caching import cached_for
-from console.errors import NotFound
 from console.store.calls import ConditionFailed, table_name
 from console.store.models import ForeignModel, TableMeta
 
@@ -133,14 +132,6 @@ class InsightItem(ForeignModel):
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     expires_at = NumberAttribute()
-
-    @classmethod
-    def find(cls, partition: str, sort_key: str) -> Self | None:
-        """Read one item, strongly consistent; None if there is none. Raises the store's errors."""
-        try:
-            return cls.get(partition, sort_key, consistent_read=True)
-        except NotFound:
-            return None
 
     @classmethod
     def read_pages(

@@ -24,31 +24,24 @@ from console.caching import cached_for
 from console.errors import BadReference, NotConfigured, NotFound
 from console.refs import as_letters, seal_data, unseal_data
 from console.store.calls import ConditionFailed
-from console.store.models import ForeignModel, StoreModel, TableMeta
+from console.store.models import ConsoleItem, LenientItem
 
 _PARTITION, _KEY = "INSIGHT", "KEY"
 _SEALED_AS = "insight key"
 _LINK, _LINKS = "LINK", "INSIGHT_LINK#"
 
 
-class InsightKey(StoreModel):
+class InsightKey(ConsoleItem):
     """The key of all pseudonyms, sealed."""
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
 
     pk = UnicodeAttribute(hash_key=True, default=_PARTITION)
     sk = UnicodeAttribute(range_key=True, default=_KEY)
     sealed = UnicodeAttribute()
 
 
-class SourceLink(ForeignModel):
+class SourceLink(LenientItem):
     """A sealed link from a pseudonym to its source, removed with it."""
 
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True, default=_LINK)
     sealed = UnicodeAttribute()
     expires_at = NumberAttribute(null=True)

@@ -29,7 +29,6 @@ from console import clock
 from console.audit.events.keys import decode
 from console.audit.scoping import is_conversation_trail
 from console.audit.state import CONSOLE_MODE, first_processed_at
-from console.errors import NotFound
 from console.store.connection import batch_get
 from console.store.models import ForeignModel
 from console.trail.actions import Result, outcome_of, reason_of
@@ -366,10 +365,8 @@ class FlowSource(MiddlewareSource):
 
     def read(self) -> Self | None:
         """Read the state with one GetItem. None if it is gone: then it is unknown how the flow went on."""
-        try:
-            states = _alive([ConversationState.get(self.conversation_id, consistent_read=True)])
-        except NotFound:
-            return None
+        stored = ConversationState.find(self.conversation_id)
+        states = _alive([] if stored is None else [stored])
         if not states:
             return None
         flow, asked = _stalled(states[0], clock.now())

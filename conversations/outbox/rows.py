@@ -14,7 +14,7 @@ from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttrib
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection
 
 from console import clock
-from console.errors import NotFound, TableMissing
+from console.errors import TableMissing
 from console.redaction import redact
 from console.refs import seal_data
 from console.store.calls import ConditionFailed
@@ -182,10 +182,7 @@ def key_in(partition: str) -> tuple[str, str]:
 
 def conversation_of(row: MessageRow) -> Conversation | None:
     """Return a message's complete conversation, None if it does not exist. Strongly consistent."""
-    try:
-        return Conversation.get(*key_in(row.conversation), consistent_read=True)
-    except NotFound:
-        return None
+    return Conversation.find(*key_in(row.conversation))
 
 
 def latest_partition(conversation: str) -> str:

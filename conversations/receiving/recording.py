@@ -349,11 +349,8 @@ def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
 
 def _earlier(event_id: str) -> MessageRow | None:
     """Return the row that a record of ours refers to, None if the record is another service's."""
-    try:
-        found = IdempotencyRecord.get(event_id, consistent_read=True)
-    except NotFound:
-        return None
-    if not _refers_to_row(found):
+    found = IdempotencyRecord.find(event_id)
+    if found is None or not _refers_to_row(found):
         return None
     conversation, _, position = (found.reference or "").rpartition("\n")
     try:

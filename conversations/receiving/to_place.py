@@ -5,7 +5,6 @@ belong there; one that belongs nowhere goes to the administrators of all compani
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -201,19 +200,13 @@ def _load(token: str, reference: str, staff: Staff) -> tuple[MessageRow, Convers
     if not staff.scope.covers_company(partition.removeprefix(to_place_partition(""))):
         raise NotFound
     here = MessageRow(partition_of(*key), position)
-    found: list[Any] = parallel(partial(_row, partition, position), partial(conversation_of, here))
+    found: list[Any] = parallel(partial(MessageRow.find, partition, position), partial(conversation_of, here))
     row, item = found
     if row is None:
         raise Conflict(GONE)
     if partition_of(*key) not in (row.candidates or ()) or (item is not None and item.company_id != row.company_id):
         raise NotFound
     return row, item
-
-
-def _row(partition: str, position: str) -> MessageRow | None:
-    with suppress(NotFound):
-        return MessageRow.get(partition, position, consistent_read=True)
-    return None
 
 
 def _remove(row: MessageRow, item: Conversation, staff: Staff) -> None:

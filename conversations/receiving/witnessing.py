@@ -15,7 +15,6 @@ from functools import partial
 from django.conf import settings
 
 from console import clock
-from console.errors import NotFound
 from console.store.calls import parallel
 from conversations.handoff.stored import (
     AGENT,
@@ -163,8 +162,5 @@ def ask_first(item: Conversation, requested: datetime | None = None) -> bool | N
 
 def _looked_at(pair: WitnessedPair) -> datetime | None:
     """Return when the provider last answered about a pair, None if never. One GetItem."""
-    try:
-        row = MessageRow.get(pair.partition, POSITION, consistent_read=True)
-    except NotFound:
-        return None
-    return clock.parse_instant(row.state_at)
+    row = MessageRow.find(pair.partition, POSITION)
+    return None if row is None else clock.parse_instant(row.state_at)

@@ -232,19 +232,15 @@ def _earlier(row: MessageRow) -> MessageRow | None:
 
     Raises `Conflict` if that was another text.
     """
-    try:
-        record = IdempotencyRecord.get(row.event_id, consistent_read=True)
-    except NotFound:
+    record = IdempotencyRecord.find(row.event_id)
+    if record is None:
         return None
     conversation, _, position = (record.reference or "").rpartition("\n")
     if conversation != row.conversation:
         return None
     if not is_digest_of(record.payload_sha256 or "", row.content or ""):
         raise Conflict("This form has already sent another reply. Send this text as a new one.")
-    try:
-        return MessageRow.get(conversation, position, consistent_read=True)
-    except NotFound:
-        return None
+    return MessageRow.find(conversation, position)
 
 
 # --- Undo and retry ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Reading idempotency records: one by its key, those of a conversation, and the trail entries that name a key."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -76,10 +75,7 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
 def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     """Return the record of a key; None if it is absent and the person may know that."""
     staff.require(Permission.AUDIT_REVIEW)
-    item = None
-    if fits(key):
-        with suppress(NotFound):
-            item = IdempotencyRecord.get(key, consistent_read=True)
+    item = IdempotencyRecord.find(key) if fits(key) else None
     if item and clock.is_expired(item.plain("expires_at"), clock.now()):
         item = None
     if staff.scope.everything:

@@ -106,11 +106,8 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
 
 
 def _read(trail: str, sort_key: str) -> AuditEntry | None:
-    try:
-        entry = AuditEntry.get(trail, sort_key, consistent_read=True)
-    except NotFound:
-        return None
-    return entry if is_live(entry, clock.now()) else None
+    entry = AuditEntry.find(trail, sort_key)
+    return entry if entry is not None and is_live(entry, clock.now()) else None
 
 
 def _previous(trail: str, sort_key: str, action_id: str) -> str:

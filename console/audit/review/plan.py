@@ -6,6 +6,7 @@ time; a review reads all timestamps first, then the epochs, in text order.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -23,7 +24,7 @@ from console.errors import NotFound, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
 from console.store.calls import parallel
-from console.store.models import Key, StoreModel, TableMeta, query
+from console.store.models import ConsoleItem, Key, query
 from console.store.presence import index_ready
 from console.store.streams import BEGINNING as START
 from console.store.streams import Candidate, Chunk, Keyset, Place, Stream
@@ -146,11 +147,8 @@ def plan_for(review: Review, staff: Staff) -> Plan:
     return Plan((*by_company, *_partitions_of_types(by_type)), actions, tuple(notices))
 
 
-class BackfillState(StoreModel):
+class BackfillState(ConsoleItem):
     """How far `manage.py audit backfill` has come: `done_at` once it is done, else the place where it goes on."""
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
 
     KEY: ClassVar = ("AUDIT_BACKFILL", "STATE")
 
@@ -164,10 +162,9 @@ class BackfillState(StoreModel):
     @classmethod
     def read(cls) -> Self:
         """Return the state; that of the beginning if there is none. One GetItem. Raises the store's other errors."""
-        try:
-            return cls.get(*cls.KEY, consistent_read=True)
-        except (NotFound, TableMissing):
-            return cls()
+        with suppress(TableMissing):
+            return cls.find(*cls.KEY) or cls()
+        return cls()
 
 
 @cached_for(60)

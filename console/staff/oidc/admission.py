@@ -12,7 +12,7 @@ from pynamodb.attributes import UnicodeAttribute
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import Conflict, Invalid, NotFound
+from console.errors import Conflict, Invalid
 from console.permissions import ALL, OPENID_CONNECT, Role, Scope, id_of
 from console.staff import accounts, second_factor, services, sessions
 from console.staff.models import StaffAccount
@@ -96,9 +96,8 @@ def find_linked(subject: str) -> StaffAccount | None:
 
 def _linked(subject: str) -> StaffAccount | None:
     """Return the account linked to the person, or None. Raises `NotAdmitted` if the link does not fit the account."""
-    try:
-        link = SubjectLink.get(f"OIDC#{subject}", "ACCOUNT", consistent_read=True)
-    except NotFound:
+    link = SubjectLink.find(f"OIDC#{subject}", "ACCOUNT")
+    if link is None:
         return None
     account = accounts.find(link.username)
     if account is None or account.oidc_subject != subject or account.signs_in_with != OPENID_CONNECT:

@@ -71,7 +71,7 @@ def read_timeline(
     and messages are then redacted. `cursor` continues a page, `at` is a link to a line; an invalid or stale one gives
     the newest lines, with a notice for a link.
 
-    In parallel at most a PutItem, a GetItem and five Queries, then at most two BatchGetItems. Without the index of
+    In parallel at most a PutItem, a GetItem and five Queries, then a BatchGetItem. Without the index of
     records and without entries two more Queries. Raises the store's errors; a missing table adds a notice.
     """
     places = _places_of(item, staff, kinds, cursor, at)

@@ -1,7 +1,6 @@
 """Fixtures of the whole suite: the DynamoDB that tests run against, and Django without a SQL database."""
 
 import gc
-import os
 import threading
 import uuid
 import warnings
@@ -18,8 +17,10 @@ from demo import dynoxide
 from demo.server_process import Unavailable
 from tests.dynamodb import Store
 
-# Machines differ in speed: no example is failed for its time. CI tries the same examples each time, people new ones.
-hypothesis.settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
+# Machines differ in speed: no example is failed for its time. The same examples each time, so that a change is judged
+# by itself; `--hypothesis-profile=explore` draws new ones.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 # `pytest` without arguments. Whoever names tests, or gives an expression of markers, gets what they ask for.

@@ -1,11 +1,13 @@
 """Production refuses to start with what is meant for development."""
 
+import random
 import re
 import secrets
+from base64 import urlsafe_b64encode
 
 import pytest
 from django.core import checks
-from django.core.management.utils import get_random_secret_key
+from django.utils.crypto import RANDOM_STRING_CHARS
 
 from console.checks import check_fallback_keys, is_guessable
 from console.schema.tables import TABLES
@@ -60,9 +62,23 @@ def test_a_key_that_can_be_guessed_is_refused_everywhere_but_in_the_demo(strict,
 
 
 def test_keys_drawn_at_random_are_taken():
-    for _ in range(300):
-        for key in (secrets.token_urlsafe(24), secrets.token_hex(16), secrets.token_hex(32), get_random_secret_key()):
-            assert not is_guessable(key)
+    draw = random.Random(34)
+    keys = (
+        key
+        for _ in range(2000)
+        for key in (
+            urlsafe_b64encode(draw.randbytes(24)).decode(),
+            draw.randbytes(16).hex(),
+            draw.randbytes(32).hex(),
+            "".join(draw.choices(RANDOM_STRING_CHARS, k=50)),
+        )
+    )
+    assert [key for key in keys if is_guessable(key)] == []
+
+
+# Half of its steps are to a neighbour, as in one of 100,000 random keys of its kind.
+def test_a_random_key_with_an_unlucky_run_of_neighbours_is_taken():
+    assert not is_guessable("77678821a9caee1226f87676bcf2eecb")
 
 
 @pytest.mark.parametrize(("behind", "trusted", "warned"), [(True, 0, True), (True, 1, False), (False, 0, False)])

@@ -15,9 +15,9 @@ from console.store.models import plain_item
 from conversations.converting import appended_ids, channel_of, names_of
 from conversations.handoff.locked import is_locked
 from conversations.handoff.stored import has_stage, text_in
+from conversations.messages.bodies import digits_of, staged_message
 from conversations.messages.message import StoredMessages
 from conversations.models import Conversation
-from conversations.outbox.bodies import digits_of, staged_message
 from conversations.outbox.merged import AwaitedWords, held_by_platform
 from conversations.outbox.rows import TO_AWAIT, TO_CHECK, MessageRow
 from conversations.outbox.staging import read_staged

@@ -10,9 +10,9 @@ from console.errors import NotFound
 from console.store.calls import is_in_pool, parallel
 from console.store.models import SORT_KEY_BYTES, fits
 from conversations.converting import hand_off_of, is_gone
+from conversations.messages.bodies import InboundMessage, Key, NotUnderstood, address
 from conversations.models import Conversation, read_conversations
 from conversations.numbers import forms_on, other_form
-from conversations.outbox.bodies import InboundMessage, Key, NotUnderstood, address
 from conversations.outbox.rows import partition_of
 
 logger = logging.getLogger(__name__)

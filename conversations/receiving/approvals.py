@@ -33,8 +33,8 @@ from console.trail.recording import Actor, TrailEntry, build, conversation_trail
 from conversations.handoff.partitions import SINCE_EVER, QueueState, enter, move_revision
 from conversations.handoff.protocol import write_together
 from conversations.handoff.stored import text
+from conversations.messages.bodies import CHANNELS, NotUnderstood
 from conversations.models import Conversation
-from conversations.outbox.bodies import CHANNELS, NotUnderstood
 from conversations.outbox.rows import (
     TO_FORWARD,
     MessageRow,

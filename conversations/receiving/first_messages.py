@@ -13,7 +13,7 @@ from console.refs import seal
 from console.store.calls import parallel
 from console.trees import flatten_to_line
 from conversations.converting import from_config
-from conversations.outbox.bodies import CALLERS_PART, FIRST_PARTS, NotUnderstood, parsed
+from conversations.messages.bodies import CALLERS_PART, FIRST_PARTS, NotUnderstood, parsed
 from conversations.outbox.rows import MessageRow, approvals_partition
 
 # First messages of a page.

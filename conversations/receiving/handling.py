@@ -32,10 +32,11 @@ from conversations.handoff.stored import (
     goes_to_people,
     is_set_by_console,
 )
+from conversations.messages import bodies
+from conversations.messages.bodies import InboundMessage, Key, NotUnderstood, address
 from conversations.messages.older_messages import stored_messages
 from conversations.models import Conversation
-from conversations.outbox import appending, bodies, placing
-from conversations.outbox.bodies import InboundMessage, Key, NotUnderstood, address
+from conversations.outbox import appending, placing
 from conversations.outbox.merged import AwaitedWords, held_by_platform
 from conversations.outbox.routing import Side
 from conversations.outbox.rows import MessageRow, awaited_in, doubtful_rows

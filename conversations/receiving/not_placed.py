@@ -18,8 +18,8 @@ from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from console.trees import Node, tree_of
 from conversations.converting import identifier_for
 from conversations.handoff.partitions import QueueState
+from conversations.messages.bodies import NotUnderstood, inbound_message, is_first_message, message_for, parsed
 from conversations.messages.facts import redact_and_mask
-from conversations.outbox.bodies import NotUnderstood, inbound_message, is_first_message, message_for, parsed
 from conversations.outbox.placing import place
 from conversations.outbox.rows import NOT_PLACED, MessageRow
 from conversations.queue_index import refreshing

@@ -22,9 +22,9 @@ from console.trail.actions import Action
 from console.trail.recording import PLATFORM, Actor, TrailEntry, build, conversation_trail
 from conversations.converting import channel_of, redact_about
 from conversations.handoff.partitions import announce_news
+from conversations.messages.bodies import CHANNELS, InboundMessage, address
 from conversations.models import Conversation
 from conversations.outbox import placing
-from conversations.outbox.bodies import CHANNELS, InboundMessage, address
 from conversations.outbox.replying import recipient_of, sender_of
 from conversations.outbox.rows import LATEST, MessageRow, expiry, key_in, latest_partition, partition_of
 

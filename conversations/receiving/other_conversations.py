@@ -18,10 +18,10 @@ from console.store.models import plain_item
 from console.store.presence import index_ready
 from conversations.converting import channel_of, hand_off_of, is_gone, names_of, reference_of
 from conversations.handoff.stored import AGENT, Raw, has_stage, held_in, text_in
+from conversations.messages.bodies import InboundMessage, address, staged_message
 from conversations.messages.message import StoredMessages
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation, HandOffQueueIndex, read_conversations
 from conversations.numbers import forms_on
-from conversations.outbox.bodies import InboundMessage, address, staged_message
 from conversations.outbox.placing import with_sender
 from conversations.outbox.replying import BETWEEN
 from conversations.outbox.rows import OTHER, MessageRow, entry_of, expiry, key_in, partition_of, position_of

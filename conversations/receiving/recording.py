@@ -20,10 +20,10 @@ from conversations.converting import channel_of, hand_off_of
 from conversations.handoff.partitions import announce_news
 from conversations.handoff.protocol import write_together
 from conversations.handoff.stored import text
+from conversations.messages.bodies import InboundMessage, digits_of
 from conversations.messages.entry_notes import OTHER_FORM, PUT_HERE
 from conversations.messages.message import REACTION
 from conversations.models import Conversation
-from conversations.outbox.bodies import InboundMessage, digits_of
 from conversations.outbox.latest import latest_write, read_latest
 from conversations.outbox.placing import is_written_differently
 from conversations.outbox.routing import Side

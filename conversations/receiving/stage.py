@@ -23,10 +23,10 @@ from console.trail.models import AuditEntry
 from console.trail.recording import conversation_trail
 from conversations.converting import channel_of
 from conversations.handoff.stored import LAST_ACTION, Raw, goes_to_people, text_in, went_to_people
+from conversations.messages.bodies import NotUnderstood, address, digits_of, staged_message
 from conversations.messages.older_messages import stored_messages, with_older
 from conversations.models import Conversation
 from conversations.outbox import appending, placing
-from conversations.outbox.bodies import NotUnderstood, address, digits_of, staged_message
 from conversations.outbox.merged import AwaitedWords, is_written
 from conversations.outbox.routing import Side, changes_of, earliest_change, side_of
 from conversations.outbox.rows import TO_CHECK, MessageRow, expiry, partition_of

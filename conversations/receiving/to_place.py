@@ -22,9 +22,9 @@ from console.trail.actions import Action
 from console.trail.recording import Actor, TrailEntry, build, conversation_trail, write_with_entry
 from conversations.converting import identifier_for, is_gone, names_of, reference_of
 from conversations.handoff.partitions import SINCE_EVER, QueueState, announce_news, look_soon
+from conversations.messages.bodies import InboundMessage, NotUnderstood, message_for, parsed
 from conversations.models import Conversation
 from conversations.outbox import appending
-from conversations.outbox.bodies import InboundMessage, NotUnderstood, message_for, parsed
 from conversations.outbox.rows import NOT_PLACED, MessageRow, conversation_of, key_in, partition_of, to_place_partition
 from conversations.queue_index.refreshing import PartitionContent
 from conversations.receiving import recording

@@ -20,12 +20,12 @@ from console.trail.recording import PLATFORM, SYSTEM_TRAIL, TrailEntry, build
 from conversations.converting import OWN_ADDRESSES, is_gone
 from conversations.handoff.partitions import QueueState, announce_news, enter
 from conversations.handoff.protocol import write_together
+from conversations.messages.bodies import CHANNELS, NotUnderstood, address, is_first_message, parsed, parties_of
 from conversations.models import Conversation
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import Notification, NotificationType, id_of
 from conversations.numbers import forms_on
 from conversations.outbox import placing
-from conversations.outbox.bodies import CHANNELS, NotUnderstood, address, is_first_message, parsed, parties_of
 from conversations.outbox.replying import sender_of
 from conversations.outbox.rows import (
     NOT_PLACED,

@@ -26,8 +26,8 @@ from conversations.handoff.stored import (
     has_people,
     text_in,
 )
+from conversations.messages.bodies import Key, address
 from conversations.models import Conversation, read_conversations
-from conversations.outbox.bodies import Key, address
 from conversations.outbox.placing import recipients
 from conversations.outbox.replying import BETWEEN, ReplyFacts
 from conversations.outbox.rows import TO_WITNESS, MessageRow, is_configured

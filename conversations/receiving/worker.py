@@ -18,9 +18,9 @@ from console.errors import ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import ConditionFailed, submit
 from console.store.queues import QueueMessage
+from conversations.messages.bodies import Key, about
 from conversations.models import Conversation
 from conversations.outbox import appending
-from conversations.outbox.bodies import Key, about
 from conversations.outbox.placing import read_ahead
 from conversations.outbox.rows import TO_APPEND, TO_AWAIT, TO_CHECK, TO_FORWARD, MessageRow, conversation_of
 from conversations.receiving.approvals import forward

@@ -21,13 +21,13 @@ from console.store.models import plain_item
 from conversations.attention.planning import levels_in
 from conversations.converting import appended_ids
 from conversations.handoff.stored import ROUTED_AT, has_people, has_stage, is_processing, text_in
+from conversations.messages.bodies import InboundMessage, NotUnderstood, inbound_message
+from conversations.messages.kinds import WITHOUT_WORDS, MessagePart
 from conversations.messages.message import StoredMessages
 from conversations.messages.older_messages import with_older
 from conversations.models import Conversation
 from conversations.numbers import forms_on
 from conversations.outbox import placing
-from conversations.outbox.bodies import InboundMessage, NotUnderstood, inbound_message
-from conversations.outbox.kinds import WITHOUT_WORDS, MessagePart
 from conversations.outbox.merged import AwaitedWords
 from conversations.outbox.routing import Side
 from conversations.outbox.rows import PROVIDER, TO_WITNESS, MessageRow

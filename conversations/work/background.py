@@ -17,9 +17,9 @@ from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.handoff.stored import has_stage
 from conversations.insight.walking import WALKED, lease_name
+from conversations.messages.bodies import CHANNELS
 from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
-from conversations.outbox.bodies import CHANNELS
 from conversations.outbox.rows import TO_APPEND, MessageRow
 from conversations.receiving.holding import held_by_receivers
 from conversations.receiving.leaving import TO_AI

@@ -20,9 +20,9 @@ from tests.costs import UNITS, Units
 from tests.people import member, signed_in
 from tests.queue import filled
 from tests.store.conversations.indexer.test_worker import Clock
+from tests.store.conversations.queue_index.test_queue_index import waiting
 from tests.store.conversations.receiving.test_handling import body
 from tests.store.conversations.sending.conftest import _secrets_endpoint, outbox, provider, secrets  # noqa: F401
-from tests.store.conversations.test_queue_index import waiting
 from tests.support.console.units import units
 from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put
 from tests.support.conversations.indexer.kit import Stream, asks, platform

@@ -13,7 +13,7 @@ from tests.growth import check_growth, cpu_seconds
 from tests.items import url_of
 from tests.people import auditor, member, signed_in
 from tests.queue import swept
-from tests.store.conversations.test_queue import waiting
+from tests.store.conversations.queue.test_queue import waiting
 from tests.support.redaction.hostile import REPEATED
 
 pytestmark = pytest.mark.slow

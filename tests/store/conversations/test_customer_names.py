@@ -20,7 +20,7 @@ from tests.dynamodb import to_dynamodb
 from tests.items import conversation, key_of, url_of
 from tests.people import admin, auditor, member, signed_in
 from tests.queue import filled
-from tests.store.conversations.test_queue_index import waiting
+from tests.store.conversations.queue_index.test_queue_index import waiting
 
 EMAIL = "rosa.lindqvist@uni.example"
 

@@ -21,12 +21,12 @@ from conversations.indexer.handling import handle_item
 from conversations.records import HandOff, HandOffState, agent_shown
 from tests.items import put_conversation, url_of
 from tests.people import admin, auditor, member, signed_in
+from tests.store.conversations.conversation.test_conversation_view import HTMX, message
+from tests.store.conversations.conversation.test_hand_off_view import form
+from tests.store.conversations.conversation.test_timeline import entry
 from tests.store.conversations.indexer.test_registering import store_form
-from tests.store.conversations.test_conversation_view import HTMX, message
-from tests.store.conversations.test_hand_off_view import form
-from tests.store.conversations.test_lists_views import last_message_url
-from tests.store.conversations.test_queue import held
-from tests.store.conversations.test_timeline import entry
+from tests.store.conversations.lists.test_lists_views import last_message_url
+from tests.store.conversations.queue.test_queue import held
 
 NAME = re.compile(r"zeb[eé]d[eé]e|quack|brien", re.IGNORECASE)
 

@@ -12,9 +12,9 @@ import pytest
 from console import caching, clock
 from console.errors import Invalid
 from conversations.converting import reference_of
+from conversations.messages.bodies import inbound_message
 from conversations.messages.message import StoredMessages
 from conversations.models import Conversation
-from conversations.outbox.bodies import inbound_message
 from conversations.outbox.rows import messages_of
 from conversations.receiving.handling import handle
 from conversations.receiving.opt_outs import OptOut, opt_out_in

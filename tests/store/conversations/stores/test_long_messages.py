@@ -25,7 +25,7 @@ from tests.dynamodb import to_dynamodb
 from tests.growth import check_growth, cpu_seconds
 from tests.items import put_conversation, url_of
 from tests.people import admin, auditor, signed_in
-from tests.store.conversations.test_conversation_view import message as platform_message
+from tests.store.conversations.conversation.test_conversation_view import message as platform_message
 from tests.support.conversations.stores.chats import kit as chats
 from tests.support.conversations.stores.tenant_conversations import kit as tenants
 from tests.support.conversations.stores.threads import kit as threads

@@ -16,7 +16,7 @@ from conversations.insight.hand_offs import periods_of
 from conversations.insight.measures import TOPICS, Outcome, Topic, counts_of, outcome_of
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, Trail, after, item, said, storable
 from tests.unit.conversations.insight.test_episodes import ATTRIBUTES
-from tests.unit.conversations.test_messages import JSON_LIKE
+from tests.unit.conversations.messages.test_messages import JSON_LIKE
 
 SURE = {"last_intent": "refund", "last_routing_confidence": 0.95}
 

@@ -10,7 +10,7 @@ from conversations.insight.episodes import GAP, MOST_EPISODES, episodes_of, has_
 from tests.dynamodb import to_dynamodb
 from tests.growth import check_growth, cpu_seconds
 from tests.unit.conversations.insight.kit import BEGUN, DAY, HOUR, MINUTE, after, item, said, storable
-from tests.unit.conversations.test_messages import JSON_LIKE
+from tests.unit.conversations.messages.test_messages import JSON_LIKE
 
 SECOND = timedelta(seconds=1)
 

@@ -20,7 +20,7 @@ from conversations.records import ReplyStatus
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
 from tests.model.redaction.test_growth import check_text
-from tests.unit.conversations.test_messages import JSON_LIKE
+from tests.unit.conversations.messages.test_messages import JSON_LIKE
 
 START = datetime(2026, 1, 15, 10, tzinfo=UTC)
 MINI = {"model": "gpt-4o-mini"}

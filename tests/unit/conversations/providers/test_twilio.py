@@ -23,7 +23,7 @@ from conversations.providers import (
 )
 from conversations.providers.twilio import Twilio
 from demo.provider import ACCOUNT, TEMPLATE, TOKEN, ProviderFault
-from tests.unit.conversations.sending.conftest import CUSTOMER, LANDLINE, LATE, OPTED_OUT, says_nothing
+from tests.unit.conversations.providers.conftest import CUSTOMER, LANDLINE, LATE, OPTED_OUT, says_nothing
 
 SECRET = {"twilio_account_sid": ACCOUNT, "twilio_auth_token": TOKEN}
 OURS = "+447700900001"

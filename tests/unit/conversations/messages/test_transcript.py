@@ -13,7 +13,7 @@ from console.audit.records import HandOffEntry
 from conversations.messages.message import StoredMessages
 from conversations.messages.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, HandOffHistory, story_of, transcript
 from conversations.records import HandOff, HandOffState, Marker, Message
-from tests.unit.conversations.test_messages import AGENT
+from tests.unit.conversations.messages.test_messages import AGENT
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 AI, WAITING, HELD = HandOffState.AI, HandOffState.WAITING, HandOffState.HELD

@@ -19,8 +19,8 @@ from conversations.work.background import WALKS
 from conversations.work.parts import INSIGHT, MESSAGE_SWEEP, RECONCILE, build_workers
 from conversations.workers.lease import INDEXER, LAMBDA, STREAM, write_heartbeat
 from tests.queue import filled
-from tests.store.conversations.test_queue import COMPANY, OTHER
-from tests.store.conversations.test_queue_index import held, waiting
+from tests.store.conversations.queue.test_queue import COMPANY, OTHER
+from tests.store.conversations.queue_index.test_queue_index import held, waiting
 
 
 def read(source) -> dict[tuple[str, ...], float]:

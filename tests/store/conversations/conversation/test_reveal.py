@@ -17,7 +17,7 @@ from tests.answers import text_of
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation, key_of, put_conversation, url_of
 from tests.people import admin, as_staff, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import HTMX
+from tests.store.conversations.conversation.test_conversation_view import HTMX
 
 STAFF = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
 

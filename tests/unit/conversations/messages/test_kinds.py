@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from conversations.messages.bodies import InboundMessage, inbound_message
 from conversations.messages.message import REACTION
-from conversations.outbox.bodies import InboundMessage, inbound_message
 from tests.dynamodb import to_dynamodb
 
 TWILIO = "https://api.twilio.com/2010-04-01/Accounts/ACx/Messages/MMb/Media/ME1"

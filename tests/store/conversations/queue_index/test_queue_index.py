@@ -25,7 +25,7 @@ from conversations.queue.pages import (
 from conversations.queue.reading import READS_PER_PARTITION
 from tests.items import conversation, key_of
 from tests.queue import filled
-from tests.store.conversations.test_queue import COMPANY, OTHER, agent, short
+from tests.store.conversations.queue.test_queue import COMPANY, OTHER, agent, short
 
 ME = "amira"
 NOTHING = QueueFilters()

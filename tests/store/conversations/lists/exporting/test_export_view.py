@@ -30,7 +30,7 @@ from tests.answers import text_of
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.queue import swept
-from tests.store.conversations.test_queue import held, waiting
+from tests.store.conversations.queue.test_queue import held, waiting
 
 pytestmark = pytest.mark.pages
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console.trees import text_of, well_formed
+from conversations.messages.kinds import MessagePart, parts_of
 from conversations.messages.message import REACTION
-from conversations.outbox.kinds import MessagePart, parts_of
 
 # More than SQS takes: the size of a stage table's item.
 LONGEST_BODY = 400_000

@@ -27,7 +27,7 @@ from conversations.providers import (
 from conversations.providers.emails import as_html
 from conversations.providers.sendgrid import SendGrid
 from demo.provider import SENDGRID_KEY, ProviderFault
-from tests.unit.conversations.sending.conftest import says_nothing
+from tests.unit.conversations.providers.conftest import says_nothing
 
 SECRET = {
     "sendgrid_auth_value": SENDGRID_KEY,

@@ -10,7 +10,7 @@ from tests import faults
 from tests.items import conversation, key_of, put_conversation, url_of
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
 from tests.queue import swept
-from tests.store.conversations.test_queue import held, waiting
+from tests.store.conversations.queue.test_queue import held, waiting
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from tests import faults
 from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, auditor, member, signed_in
 from tests.queue import filled
-from tests.store.conversations.test_queue_index import held, waiting
+from tests.store.conversations.queue_index.test_queue_index import held, waiting
 
 QUEUE, TAKE, COUNT = "/queue/", "/queue/take/", "/queue/count/"
 POLL = {"HTTP_X_POLL": "1"}

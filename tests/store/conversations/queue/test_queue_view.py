@@ -12,7 +12,7 @@ from tests import faults
 from tests.items import key_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.queue import swept
-from tests.store.conversations.test_queue import held, waiting
+from tests.store.conversations.queue.test_queue import held, waiting
 
 pytestmark = pytest.mark.pages
 

@@ -18,7 +18,7 @@ from tests import faults
 from tests.answers import text_of
 from tests.items import put_conversation, reference, url_of
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
-from tests.store.conversations.test_conversation_view import HTMX, message, opened
+from tests.store.conversations.conversation.test_conversation_view import HTMX, message, opened
 
 ALL = tuple(LineKind)
 PHONE = "+447700900999"

@@ -25,8 +25,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import admin, member, signed_in
 from tests.queue import filled
-from tests.store.conversations.test_queue import agent, short
-from tests.store.conversations.test_queue_index import ago, held, waiting
+from tests.store.conversations.queue.test_queue import agent, short
+from tests.store.conversations.queue_index.test_queue_index import ago, held, waiting
 
 NOTHING = QueueFilters()
 EVERYTHING = Staff("root", "Root", Role.ADMIN, Scope(everything=True))

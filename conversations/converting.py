@@ -159,7 +159,7 @@ def _is_name(text: str) -> bool:
 
 
 def hand_off_of(item: Conversation) -> HandOff:
-    """Read the hand-off of an item (data model, section 4), with the reason redacted."""
+    """Read the hand-off of an item (docs/hand-off.md), with the reason redacted."""
     flag = is_true(item.plain("hand_off_to_human"))
     agent = item.hand_off_agent or ""
     # While the AI has a conversation that needs attention, this time says since when it does.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
 
-from console.schema.tables import CONVERSATION_SUMMARY, TABLES
+from console.schema.tables import CONVERSATION_SUMMARY, RECIPIENT_NAMES, TABLES
 from console.store.connection import batch_get
 from console.store.models import ForeignModel, PlainListAttribute, PlainMapAttribute, TableMeta
 
@@ -58,11 +58,11 @@ class EmailReplyIndex(GlobalSecondaryIndex["Conversation"]):
 
 
 class ConversationIdIndex(GlobalSecondaryIndex["Conversation"]):
-    """Ours: conversations by id alone, with company and project."""
+    """Ours: conversations by id alone, with their company, project and the recipient's names."""
 
     class Meta:
         index_name = "conversation-id-index"
-        projection = IncludeProjection(["company_id", "project_id"])
+        projection = IncludeProjection(["company_id", "project_id", *RECIPIENT_NAMES])
 
     conversation_id = UnicodeAttribute(hash_key=True)
 
@@ -208,7 +208,7 @@ class Conversation(ForeignModel):
     initial_processing_time_ms = NumberAttribute(null=True)
     failure_reason = UnicodeAttribute(null=True)
 
-    # Ours: the hand-off (data model, section 4)
+    # Ours: the hand-off (docs/hand-off.md)
     hand_off_requested_at = UnicodeAttribute(null=True)
     hand_off_agent = UnicodeAttribute(null=True)
     hand_off_taken_at = UnicodeAttribute(null=True)

@@ -43,7 +43,7 @@ def name_shown(agent: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HandOff:
-    """The hand-off of one conversation as stored (data model, section 4).
+    """The hand-off of one conversation as stored (docs/hand-off.md).
 
     `flag` is only true for a true value. `requested_at` and `taken_at` are instants; `wait_at_least`: the platform
     stored no time, so the wait is counted from its last update. `reason` is redacted. `action_id` is the last action

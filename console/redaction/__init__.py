@@ -25,8 +25,8 @@ A text goes through documents.py: JSON is rewritten in place (walk.py); strings 
 of text.py, in the order of the tables there, and each mask is put into the original text, so that everything around it
 keeps its characters. Structured values, such as items, are redacted without serializing them.
 
-To change what is masked, change a word in words.py or keys.py, a shape in shapes.py or a pattern beside its rule, and
-increase RULESET_VERSION.
+To change what is masked, change a word in words.py or keys.py, or a pattern beside its rule; what must stay readable
+is in shapes.py. Then increase RULESET_VERSION.
 """
 
 from console.redaction.documents import BEGINNING, MARGIN, RedactedMemo, beginning_of, excerpt, redact, redact_value

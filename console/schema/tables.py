@@ -1,6 +1,6 @@
 """The registry of all tables: key, base name, keys, indexes and settings.
 
-The five source schemas are the authority on keys and attribute names; what the console adds is marked as ours.
+The source schemas are the authority on keys and attribute names; what the console adds is marked as ours.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The hand-off between the AI and people (data model, section 4): one conditional write, its trail, its resolution.
+"""The hand-off between the AI and people (docs/hand-off.md): one conditional write, its trail, its resolution.
 
 `actions` defines the allowed actions, the intent of a form and what each action writes; `stored` reads and writes the
 item; `protocol` is the order of writes; `resolution` finds out what became of an action; `reconciliation` settles

@@ -59,7 +59,7 @@ from conversations.records import HandOff, HandOffState
 
 
 class HandOffAction(StrEnum):
-    """An action on a hand-off (data model, section 4)."""
+    """An action on a hand-off (docs/hand-off.md)."""
 
     REQUEST = "request"
     TAKE_OVER = "take_over"
@@ -214,7 +214,7 @@ def effect_of(
     since: datetime | None = None,
     owed_at: str = "",
 ) -> Expression:
-    """Return what an action writes (data model, section 4). `by` is who acts, `stored` the item as read just before.
+    """Return what an action writes (docs/hand-off.md). `by` is who acts, `stored` the item as read just before.
 
     `to` is the colleague or group that gets the conversation. `since` is when the customer of a request began to wait;
     by default `at`. `owed_at` (ISO) is when the customer wrote the first message that goes to the AI unanswered.

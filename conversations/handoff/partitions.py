@@ -7,7 +7,7 @@ would hide a customer, and is impossible, because:
 1. before a write puts a conversation into a partition, or further to its front, `note_arrival` notes the time in the
    row;
 2. the indexer reads the partition afterwards and notes what it found, unless somebody entered in between
-   (`indexer.refreshing`);
+   (`queue_index.refreshing`);
 3. the time of an entry stays for at least `VISIBLE_WITHIN`. By then its write is in the index, or will never be; if it
    is even later, the indexer notes the entry again when the stream shows it.
 

@@ -1,4 +1,4 @@
-"""The order of writes of an action (data model, section 4), so that every change has a trail and no retry repeats it.
+"""The order of writes of an action (docs/hand-off.md), so that every change has a trail and no retry repeats it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
 2. `send`: the one conditional UpdateItem on the conversation, never in a transaction;

@@ -1,4 +1,4 @@
-"""Restores a person's decision after a service wrote back stale values (data model, section 4).
+"""Restores a person's decision after a service wrote back stale values (docs/hand-off.md).
 
 A reply service reads flag and reason, asks the AI, and writes both back seconds later. This undoes a person's action in
 between, although nobody decided so: the flag differs from what the last action wanted. If the conversation was being

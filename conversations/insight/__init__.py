@@ -4,6 +4,6 @@ The indexer writes one *fact* for each episode of a conversation, from the curre
 `hand_offs`, `writing`). Walks over the other stores (`walking`) find more *sources* of facts. All facts are written in
 one way (`sources`): replaced, never added to, so that nothing is counted twice. `rolling` sums up the facts of a day
 for each company, project and channel. Pages read these sums (`sums`), and the facts behind a number on demand
-(`drill_down`). `measures` is the only place that defines what is counted, `reports` are tables of these measures. Facts
+(`drill_down`). What is counted of a fact is defined in `measures` alone; `reports` are tables of these measures. Facts
 contain only pseudonyms, and outlive the items they count.
 """

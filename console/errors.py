@@ -17,6 +17,15 @@ class ConsoleError(Exception):
     retry_after = 0
 
 
+def describe_error(error: Exception) -> str:
+    """Return what a log line may say of an error: its kind and, if it is one of the console's, its words.
+
+    Only the console's own words contain no keys and no personal data.
+    """
+    words = (getattr(error, "detail", "") or str(error)) if isinstance(error, ConsoleError) else ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
 class NotFound(ConsoleError):
     """The item does not exist or is outside the person's scope; deliberately the same answer for both."""
 

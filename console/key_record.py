@@ -12,7 +12,7 @@ from typing import Any
 from django.core import checks
 from pynamodb.attributes import UnicodeAttribute
 
-from console.errors import BadReference, ConsoleError, NotFound, TableMissing
+from console.errors import BadReference, ConsoleError, NotFound, TableMissing, describe_error
 from console.refs import seal_data, unseal_data
 from console.store.calls import ConditionFailed
 from console.store.models import ConsoleItem
@@ -81,14 +81,19 @@ def is_another() -> bool | None:
         return None
 
 
-def note_key() -> None:
-    """Record the key of a new installation, and log an error if another one is recorded. Never raises the store's."""
+def note_key() -> bool:
+    """Record the key of a new installation; return whether it is the recorded one, True if that could not be read.
+
+    Logs what is wrong. Never raises the store's errors.
+    """
     try:
         record_key()
         if is_another():
             logger.error("%s %s", ANOTHER, HINT)
+            return False
     except ConsoleError as error:
-        logger.warning("The record of SECRET_KEY could not be read: %s", type(error).__name__)
+        logger.warning("The record of SECRET_KEY could not be read: %s", describe_error(error))
+    return True
 
 
 def section(now: datetime) -> SystemSection:
@@ -99,7 +104,7 @@ def section(now: datetime) -> SystemSection:
         case True:
             return SystemSection(TITLE, "another key", ANOTHER, "bad", hints=("manage.py seal_again --accept-key",))
         case _:
-            return SystemSection(TITLE, "ready", "SECRET_KEY opens what this installation has sealed.", "good")
+            return SystemSection(TITLE, "ready", "SECRET_KEY is the one that this installation began with.", "good")
 
 
 @checks.register(checks.Tags.database)
@@ -115,7 +120,7 @@ def check_key(app_configs: Any, databases: Any = None, **_: Any) -> Iterator[che
     except ConsoleError as error:
         yield checks.Warning(
             f"Whether SECRET_KEY is the right one could not be read: {error}",
-            hint="Check the credentials and the connection to DynamoDB, then repeat this.",
+            hint="Check the credentials and the connection to DynamoDB, then run the check again.",
             id="console.W004",
         )
 

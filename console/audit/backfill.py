@@ -46,7 +46,9 @@ def backfill_entries(units: float, writes: float, progress: Progress) -> int:
     if not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
     if not index_ready("AUDIT", REVIEW):
-        raise Invalid(f"The audit table has no {REVIEW}. To add it, run manage.py tables check --cloudformation.")
+        raise Invalid(
+            f"The audit table has no {REVIEW}. manage.py tables check --cloudformation prints the change for its owner."
+        )
     state = BackfillState.read()
     if state.done_at is not None:
         state = BackfillState()

@@ -53,8 +53,9 @@ def _image(words: str) -> dict[str, Any]:
     return _text("", words, AllowedPattern=r"^([^@ ]+@sha256:[0-9a-f]{64})?$")
 
 
-def _secret_names(label: str) -> dict[str, Any]:
-    words = f"Pattern of the companies' secrets for {label}, such as whatsapp/{{company}}/*; empty: there are none"
+def _secret_names(channel: str, label: str) -> dict[str, Any]:
+    example = f"{channel.lower()}/{{company}}/*"
+    words = f"Pattern of the companies' secrets for {label}, such as {example}; empty: there are none"
     return _text("", words, AllowedPattern=f"^({PATTERN})?$")
 
 
@@ -115,7 +116,7 @@ GROUPS: dict[str, Parameters] = {
         "Replies": _choice("Whether people answer from the console", "on", "off"),
         "ReplyProviders": _text("whatsapp:twilio,sms:twilio,email:sendgrid", "REPLY_PROVIDERS"),
         "SendingService": _choice("own: queues for your own sending service (outbox-only)", "none", "own"),
-        **{f"{channel}SecretNames": _secret_names(label) for channel, label in CHANNELS.items()},
+        **{f"{channel}SecretNames": _secret_names(channel, label) for channel, label in CHANNELS.items()},
         "NotificationsFromEmail": _text("", "NOTIFICATIONS_FROM_EMAIL, verified in SES; empty: no emails"),
         "NotificationsTopicPrefix": _text("console-", "NOTIFICATIONS_TOPIC_PREFIX"),
     },

@@ -169,12 +169,17 @@ def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, 
         answer: dict[str, Any] = getattr(client(patient=patient), operation)(**request)
     except (ClientError, BotoCoreError) as error:
         # Without the message, which may quote a body.
-        logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
+        logger.warning("%s on %s failed: %s", operation, queue_name(request["QueueUrl"]), type(error).__name__)
         refused = isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
         if refused or isinstance(error, EndpointConnectionError | ConnectTimeoutError):
-            raise NotSent("The queue could not be reached or refused the message, so nothing was sent.") from error
+            raise NotSent("The queue could not be reached, or refused the request.") from error
         raise StoreUnavailable("The queue did not answer.") from error
     return answer
+
+
+def queue_name(url: str) -> str:
+    """Return a queue's name, the last part of its URL."""
+    return url.rsplit("/", 1)[-1]
 
 
 def _where(*, patient: bool = True) -> tuple[bool, str, str]:

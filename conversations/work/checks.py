@@ -59,7 +59,7 @@ def check_replies(app_configs: Any, **_: Any) -> Messages:
         if (url := getattr(settings, setting)) and not url.endswith(".fifo"):
             yield StartRefusal(
                 f"{setting} must be a FIFO queue.",
-                hint="Make one: its name and its address end in .fifo.",
+                hint="Create one: its name and its address end in .fifo.",
                 id="conversations.E005",
             )
     for setting, is_right, bound in (

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 
 from console import instrumentation
-from console.errors import ConsoleError
+from console.errors import ConsoleError, describe_error
 from console.telemetry.starting import working
 from conversations.work.parts import PartWorker
 from conversations.workers.leased import pause_after
@@ -70,8 +70,7 @@ def _has_ended_well(name: str, run: Callable[[], object]) -> bool:
     try:
         run()
     except Exception as error:
-        # No message: it may quote a key.
-        logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
+        logger.error("%s failed: %s", name.capitalize(), describe_error(error))
         instrumentation.count_worker_failure()
         return False
     return True

@@ -103,4 +103,6 @@ def describe_beat(noted: Mapping[str, Any], now: datetime, who: str, does: str) 
         return True, f"A Lambda {does}; it last ran {since} ago"
     if now - beat_at > stale_after(noted):
         return False, f"There has been no sign of {who} for {since}"
+    if noted.get("scheduled"):
+        return True, f"A scheduler runs {who}; it last ran {since} ago"
     return True, f"{who[0].upper()}{who[1:]} runs"

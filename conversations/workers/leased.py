@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from console import clock, instrumentation
-from console.errors import ConsoleError, TableMissing
+from console.errors import ConsoleError, TableMissing, describe_error
 from console.telemetry import traces
 from conversations.workers.counts import WorkCounts, WorkOutcome, is_transient
 from conversations.workers.lease import Lease, clock_ahead
@@ -132,7 +132,7 @@ class LeasedWorker(ABC):
         except ConsoleError as error:
             self._errors, self._error = self._errors + 1, error
             self.counts[WorkOutcome.FAILED] += 1
-            logger.warning("%s could not go on: %s", self.title, type(error).__name__)
+            logger.warning("%s could not go on: %s", self.title, describe_error(error))
             instrumentation.count_worker_failure()
             if isinstance(error, TableMissing):
                 # The stream or the table was replaced: look it up again.

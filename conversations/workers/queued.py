@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from console import clock, instrumentation
-from console.errors import ConsoleError
+from console.errors import ConsoleError, describe_error
 from console.store import queues
 from console.store.queues import QueueMessage
 from console.telemetry import traces
@@ -66,7 +66,7 @@ class QueueWorker(ABC):
                 if once and self._errors >= MOST_ERRORS:
                     raise
                 pause = min(self.longest_pause_seconds, pause_after(self._errors))
-                self._logger.warning("%s could not go on: %s", self.title, type(error).__name__)
+                self._logger.warning("%s could not go on: %s", self.title, describe_error(error))
                 instrumentation.count_worker_failure()
             if (once and not done and not self._errors) or self._wait(pause):
                 break

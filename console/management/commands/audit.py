@@ -46,7 +46,14 @@ class Command(ConsoleCommand):
         )
         out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")
         backfill = commands.add_parser(
-            "backfill", help="prepare older entries for the review; reads the audit table once"
+            "backfill",
+            help="prepare older entries for the review; reads the audit table once",
+            description=(
+                "Prepare entries that an earlier version wrote for review-index, which must be there. It reads the "
+                "audit table once, beside all other work, and may be stopped: the next run goes on from there. Run it "
+                "after an upgrade, and again whenever an earlier version has written entries, such as after a rollback "
+                "or a restore."
+            ),
         )
         for each in (out, backfill):
             each.add_argument(
@@ -68,7 +75,7 @@ class Command(ConsoleCommand):
 
     def _export(self, options: dict[str, Any]) -> None:
         if not 1 <= options["segments"] <= 16 or not 0 < options["units"] < float("inf"):
-            raise CommandError("--segments is 1 to 16, --units above 0.")
+            raise CommandError("--segments must be 1 to 16, and --units above 0.")
         days = Days.checked(options["since"], options["until"])
         place = place_of(options["to"], options["kms_key"])
         with tqdm(total=size_of_table() or None, disable=None, unit="item", leave=False, dynamic_ncols=True) as bar:
@@ -85,14 +92,23 @@ class Command(ConsoleCommand):
 
     def _backfill(self, options: dict[str, Any]) -> None:
         if not all(0 < options[name] < float("inf") for name in ("units", "writes")):
-            raise CommandError("--units and --writes are above 0.")
+            raise CommandError("--units and --writes must be above 0.")
         with tqdm(total=size_of_table() or None, disable=None, unit="item", leave=False, dynamic_ncols=True) as bar:
+            read = 0
 
-            def progress(read: int, _: int) -> None:
-                bar.update(read)
+            def progress(entries: int, _: int) -> None:
+                nonlocal read
+                read += entries
+                bar.update(entries)
 
-            written = backfill_entries(options["units"], options["writes"], progress)
-        self.stdout.write(f"{_entries(written)} prepared. The review now reads the console's own entries together.")
+            try:
+                written = backfill_entries(options["units"], options["writes"], progress)
+            except KeyboardInterrupt:
+                raise CommandError(f"Stopped after {_entries(read)}. Run it again to go on from there.") from None
+        self.stdout.write(
+            f"Read {_entries(read)}; {written:,} had to be prepared. The review now reads the console's own entries "
+            "together."
+        )
 
     def _verify(self, options: dict[str, Any]) -> None:
         report = verify(place_of(options["archive"]), options["head"])

@@ -58,7 +58,7 @@ class Command(ConsoleCommand):
             username=False,
         )
         for meaning in MEANINGS:
-            confirm.add_argument(f"--{meaning}", nargs="+", default=[], metavar="ID", help=f"these mean {meaning}")
+            confirm.add_argument(f"--{meaning}", nargs="+", default=[], metavar="ID", help=f"these ids mean {meaning}")
         confirm.add_argument("--username", default="", help="in this account's scope only (default: in every one)")
         zone = _action(actions, "time-zone", self._time_zone, "set the zone in which the person sees times")
         zone.add_argument("time_zone", metavar="ZONE")
@@ -93,7 +93,7 @@ class Command(ConsoleCommand):
             time_zone=options["time_zone"],
             actor=COMMAND_LINE,
         )
-        self._say(account, "made")
+        self._say(account, "created")
         self._show_password(password, was_generated)
 
     def _list(self, options: dict[str, Any]) -> None:

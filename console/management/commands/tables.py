@@ -19,6 +19,9 @@ from console.provisioning.policies import POLICIES, document
 from console.schema.tables import TABLES
 from console.startup import ConsoleCommand
 
+# The characters that IAM allows in a managed policy, and in all inline policies of a role.
+MANAGED_POLICY_SIZE, INLINE_POLICY_SIZE = 6_144, 10_240
+
 
 class Command(ConsoleCommand):
     """Compares and creates. Never deletes, and never changes an existing table of another service."""
@@ -56,7 +59,15 @@ class Command(ConsoleCommand):
         # To standard error, so that standard output is one document.
         self.stderr.write(f"Environment {settings.CONSOLE_ENV}, region {settings.AWS_REGION}, endpoint {_endpoint()}.")
         if options["action"] == "policy":
-            self.stdout.write(json.dumps(document(options["process"], options["account"]), indent=2))
+            policy = document(options["process"], options["account"])
+            self.stdout.write(json.dumps(policy, indent=2))
+            # IAM does not count white space.
+            size = len("".join(json.dumps(policy).split()))
+            if size > MANAGED_POLICY_SIZE:
+                self.stderr.write(
+                    f"{size:,} characters: too long for a managed policy ({MANAGED_POLICY_SIZE:,}). Add it to the role "
+                    f"as an inline policy (up to {INLINE_POLICY_SIZE:,} a role), or run each part with its own role."
+                )
             return
         try:
             (self._check if options["action"] == "check" else self._create)(keys, options)
@@ -70,6 +81,8 @@ class Command(ConsoleCommand):
             self.stdout.write(json.dumps(made, indent=2))
             for each in left_out:
                 self.stderr.write(f"Left out: {each}")
+            if not keys and (absent := [each.key for each in reports if not each.ours and each.state == "absent"]):
+                self.stderr.write(f"Left out, as they do not exist: {', '.join(absent)}. Name those to create: --only")
             return
         self._show(reports, options)
         if broken := [report.key for report in reports if report.broken]:
@@ -121,7 +134,7 @@ class Command(ConsoleCommand):
         ]
         if absent := [report.key for report in others if report.state == "absent"]:
             needed = [report.key for report in others if report.key in absent and report.broken]
-            need = f"The console needs {', '.join(needed)} of these. " if needed else ""
+            need = f"Of these, the console needs {' and '.join(needed)}. " if needed else ""
             self.stdout.write(
                 f"Other services create {', '.join(absent)}. {need}Print a template of those that you name: "
                 f"manage.py tables check --cloudformation --only KEY … Where no other service does, create those that "

@@ -43,15 +43,17 @@ class Command(ConsoleCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal, or once. A worker that fails is restarted, without ending the others.
 
-        Raises `CommandError` for a part that does not exist or is not configured, and with `--once` if one failed.
+        Raises `CommandError` for a part that does not exist or is not configured, if SECRET_KEY is not this
+        installation's, and with `--once` if a part failed.
         """
-        only, once = options["only"], options["once"]
+        only = [part for each in options["only"] for part in each.split(",") if part]
+        once = options["once"]
         with running("work", once=once) as ended:
             # Log lines, unlike output, have a time and the name of the worker.
             workers = build_workers(only, wait=ended.wait, say=logger.info)
+            if not only and not note_key():
+                raise CommandError("Nothing was started: with another key, nobody could open what it would seal.")
             logger.info(parts_line(workers, is_all=not only))
-            if not only:
-                note_key()
             if not once:
                 run_all({name: worker.run for name, worker in workers.items()}, ended)
                 logger.info("Ended.")

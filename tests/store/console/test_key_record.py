@@ -1,11 +1,13 @@
 """A SECRET_KEY that is not the one this installation began with is noticed at once, and says how to go on."""
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.management.base import SystemCheckError
 from django.test import Client
 
 from console.key_record import accept_key, note_key, record_key, seal_again
+from conversations.timers.looking import TIMERS
+from conversations.workers.lease import read_heartbeats
 from tests import faults
 from tests.answers import body_of
 from tests.people import admin, signed_in
@@ -31,7 +33,7 @@ def test_another_key_is_noticed_by_the_probe_the_check_and_the_system_page(store
     call_command("tables", "create")
     assert ready() == (200, "ready")
     checked()
-    assert "SECRET_KEY opens what this installation has sealed." in shown()
+    assert "SECRET_KEY is the one that this installation began with." in shown()
     settings.SECRET_KEY = OTHER
     # A second start records nothing over it.
     record_key()
@@ -59,16 +61,24 @@ def test_a_new_key_without_the_old_one_is_taken_on_demand_only(store, settings, 
 
 
 def test_the_background_work_records_the_first_key_and_logs_another(store, settings, caplog):
-    note_key()
-    note_key()
+    assert note_key()
+    assert note_key()
     assert ready() == (200, "ready")
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
     settings.SECRET_KEY = OTHER
-    note_key()
+    assert not note_key()
     assert "is not the key that this installation began with" in caplog.text
     with faults.fail_before("PutItem", times=faults.ALWAYS):
-        note_key()
+        assert note_key()
     assert "could not be read: StoreUnavailable" in caplog.text
+
+
+def test_the_background_work_does_not_start_with_another_key(store, settings):
+    record_key()
+    settings.SECRET_KEY = OTHER
+    with pytest.raises(CommandError, match="Nothing was started"):
+        call_command("work", "--once")
+    assert not read_heartbeats([TIMERS])[TIMERS]
 
 
 def test_the_check_reads_nothing_unless_asked_and_says_when_it_could_not(store, capsys):

@@ -188,7 +188,24 @@ def test_every_action_says_where_the_tables_are(bare_store, settings, action):
     said = io.StringIO()
     with suppress(CommandError):
         call_command("tables", *action.split(), stdout=io.StringIO(), stderr=said)
-    assert said.getvalue() == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}.\n"
+    first = said.getvalue().splitlines()[0]
+    assert first == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}."
+
+
+def test_a_template_says_which_tables_it_leaves_out_because_they_do_not_exist(bare_store):
+    bare_store.create_tables("AUDIT")
+    said = io.StringIO()
+    call_command("tables", "check", "--cloudformation", stdout=io.StringIO(), stderr=said)
+    assert "Left out, as they do not exist: CONVERSATIONS, " in said.getvalue()
+    assert "AUDIT" not in said.getvalue()
+
+
+def test_a_policy_that_is_too_long_to_be_managed_says_so(settings):
+    settings.TABLE_NAMES = {key: f"{key.lower()}-{'x' * 80}-test" for key in TABLES}
+    said, out = io.StringIO(), io.StringIO()
+    call_command("tables", "policy", "--for", "work", stdout=out, stderr=said)
+    assert "too long for a managed policy (6,144)" in said.getvalue()
+    assert json.loads(out.getvalue())["Statement"]
 
 
 def test_the_help_of_an_action_has_its_own_options_with_their_defaults(capsys):

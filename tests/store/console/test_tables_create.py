@@ -87,7 +87,7 @@ def test_our_tables_are_created_and_those_of_others_left(bare_store):
     assert len(describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]) == 3
     assert "Other services own CONVERSATIONS. " in out
     absent = [key for key, report in reports().items() if report.state == "absent"]
-    assert f"Other services create {', '.join(absent)}. The console needs IDEMPOTENCY, AUDIT of these. " in out
+    assert f"Other services create {', '.join(absent)}. Of these, the console needs IDEMPOTENCY and AUDIT. " in out
     assert "The console's own tables: 0 to create, 0 to change, 0 to change by hand." in out
     lacking = [each for report in reports().values() for each in report.differences if each.sign == "+"]
     assert f"Other services' tables: {len(lacking)} to create, " in out

@@ -1,5 +1,6 @@
 """Review partitions: what the write of an entry says, which of them a review reads, and the back-fill of older ones."""
 
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -194,6 +195,23 @@ def test_the_command_reports_and_refuses(store):
         call_command("audit", "backfill", "--writes", "0")
     store.put_all("AUDIT", [old(n, Action.HAND_OFF_TAKE) for n in range(3)])
     call_command("audit", "backfill", "--writes", "1000")
+    assert store.get("CONSOLE", **KEY)["written"] == 3
+    out = io.StringIO()
+    call_command("audit", "backfill", stdout=out)
+    assert out.getvalue().startswith("Read 3 entries; 0 had to be prepared.")
+
+
+def test_a_backfill_that_is_stopped_says_how_to_go_on(store, monkeypatch):
+    store.put_all("AUDIT", [old(n, Action.HAND_OFF_TAKE) for n in range(3)])
+
+    def stop(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(backfill, "_write_partition", stop)
+    with pytest.raises(CommandError, match="Run it again to go on from there"):
+        call_command("audit", "backfill")
+    monkeypatch.undo()
+    call_command("audit", "backfill")
     assert store.get("CONSOLE", **KEY)["written"] == 3
 
 

@@ -35,7 +35,7 @@ def test_create_makes_an_account_and_shows_its_password_once(store):
         "--name",
         "Amira Haddad",
     )
-    assert "amira.haddad: made (role agent, scope company:ci-cuc-001, company:ci-nwe-002)." in said
+    assert "amira.haddad: created (role agent, scope company:ci-cuc-001, company:ci-nwe-002)." in said
     password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
     account = accounts.get("amira.haddad")
     assert passwords.verify(password, account.password_hash)[0]

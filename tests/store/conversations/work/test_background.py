@@ -73,6 +73,11 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     assert facts()["Reconcile"] == "It has never run."
 
 
+def test_a_part_that_a_scheduler_starts_says_when_it_last_ran(store, queue):
+    write_heartbeat(TIMERS, beat_at=clock.now() - timedelta(minutes=5), scheduled=True)
+    assert facts()["Timers"] == "A scheduler runs their worker; it last ran 5 min ago."
+
+
 def test_who_was_not_heard_of_is_named(store, queue):
     all_well()
     before = clock.now() - timedelta(minutes=12)

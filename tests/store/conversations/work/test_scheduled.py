@@ -109,4 +109,6 @@ def test_a_scheduled_part_may_be_silent_for_longer_until_a_process_runs_again(st
 
 def test_scheduled_timers_are_not_called_late_between_two_runs(store):
     run_part({"part": "timers"}, LONG)
-    assert _timers(noted(store, TIMERS), clock.now() + timedelta(minutes=2)).words == "Their worker runs."
+    assert _timers(noted(store, TIMERS), clock.now() + timedelta(minutes=2)).words == (
+        "A scheduler runs their worker; it last ran 2 min ago."
+    )

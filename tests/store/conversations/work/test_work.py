@@ -351,6 +351,19 @@ def test_reconcile_fails_if_it_cannot_settle_a_trail(store, monkeypatch):
         once("reconcile")
 
 
+def test_a_part_says_in_the_log_which_table_it_lacks(bare_store, monkeypatch, caplog):
+    monkeypatch.setattr(leased, "MOST_ERRORS", 1)
+    with pytest.raises(CommandError, match="The log says why"):
+        call_command("work", "--only", "timers", "--once")
+    assert "could not go on: TableMissing: The table CONSOLE is missing in this environment." in caplog.text
+
+
+def test_parts_may_be_separated_by_commas(store):
+    out = io.StringIO()
+    call_command("work", "--only", "timers,notifier", "--once", stdout=out)
+    assert [line.split(":")[0] for line in out.getvalue().splitlines()] == ["Timers", "Notifier"]
+
+
 def test_a_part_that_another_process_does_is_left_to_it(store, monkeypatch, caplog):
     put(store, hand_off_to_human=True)
     another = Lease("another")

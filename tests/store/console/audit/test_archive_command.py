@@ -343,7 +343,7 @@ def test_the_pace_is_kept_to(store, monkeypatch):
 
 @pytest.mark.parametrize("options", [["--segments", "0"], ["--segments", "99"], ["--units", "0"], ["--units", "-1"]])
 def test_a_pace_that_cannot_be_is_refused(tmp_path, options):
-    assert "--segments is 1 to 16" in refused("export", "--since", "2026-11-01", "--to", str(tmp_path), *options)
+    assert "--segments must be 1 to 16" in refused("export", "--since", "2026-11-01", "--to", str(tmp_path), *options)
 
 
 def test_a_directory_takes_nothing_twice(tmp_path):

@@ -226,8 +226,9 @@ class Conversation(ForeignModel):
     hand_off_message_ids = UnicodeSetAttribute(null=True)
     # How many of the oldest messages were moved to MESSAGES, because the item was full.
     hand_off_older = NumberAttribute(null=True)
-    # Until when no answer is needed; `hand_off_answered_at` before a person said so (a list, empty if it was absent).
+    # Until when no answer is needed, and who said so; `hand_off_answered_at` before that (a list, empty if absent).
     hand_off_no_answer_at = UnicodeAttribute(null=True)
+    hand_off_no_answer_by = UnicodeAttribute(null=True)
     hand_off_answered_before = PlainListAttribute(null=True)
     # Since when a message that could not be placed may belong here.
     hand_off_to_place_at = UnicodeAttribute(null=True)

@@ -69,10 +69,6 @@ class HandOff:
         """The holder's name as pages show it."""
         return name_shown(self.agent)
 
-    def waited(self, now: datetime) -> timedelta | None:
-        """Return how long the customer has waited, or None if unknown."""
-        return None if self.requested_at is None else max(timedelta(0), now - self.requested_at)
-
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:

@@ -21,6 +21,7 @@ from console.store.calls import parallel
 from console.store.models import query
 from console.store.presence import any_item, index_ready, table_ready
 from console.trail.actions import (
+    ANSWER_PREFIX,
     HAND_OFF_ACTIONS,
     HAND_OFF_PREFIX,
     instant_of,
@@ -38,16 +39,18 @@ RECORD_INDEX = ConversationEventsIndex.Meta.index_name
 
 
 def read_entries(
-    trail: str, *, epochs: bool, after: str = "", limit: int, hand_off: bool | None = None
+    trail: str, *, epochs: bool, after: str = "", limit: int, hand_off: bool | None = None, answers: bool = False
 ) -> tuple[list[AuditEntry], str | None]:
     """Return entries older than the sort key `after` ("": the newest), and the sort key to continue after, or None.
 
     One strongly consistent Query that reads `limit` entries. `hand_off`: True for hand-off actions only, False for all
-    others. Raises the store's errors.
+    others; `answers`: besides, what people said about whether an answer is needed. Raises the store's errors.
     """
     key = AuditEntry.ts_action_id
     # An entry without a readable type does not count as a hand-off.
     is_hand_off = AuditEntry.action_type.startswith(HAND_OFF_PREFIX)
+    if answers:
+        is_hand_off |= AuditEntry.action_type.startswith(ANSWER_PREFIX)
     items, end = query(
         AuditEntry,
         trail,
@@ -201,10 +204,11 @@ def belongs_to_company(entry: AuditEntry, company_id: str) -> bool:
 def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[HandOffEntry, ...], bool]:
     """Return the hand-off actions among a conversation's latest entries, and whether the whole trail was read.
 
+    With them, what people said about whether an answer is needed.
     Entries that name another company than `company_id` ("" if unknown) are left out. One strongly consistent Query:
     only the console writes these, with timestamps.
     """
-    entries, more = read_entries(conversation_id, epochs=False, limit=HAND_OFFS_READ, hand_off=True)
+    entries, more = read_entries(conversation_id, epochs=False, limit=HAND_OFFS_READ, hand_off=True, answers=True)
     now = clock.now()
     found = (_hand_off(entry) for entry in entries if belongs_to_company(entry, company_id) and is_live(entry, now))
     return tuple(each for each in found if each is not None), more is None
@@ -212,7 +216,7 @@ def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[
 
 def _hand_off(entry: AuditEntry) -> HandOffEntry | None:
     action, at = str(entry.plain("action_type")), instant_of(entry)
-    if action not in HAND_OFF_ACTIONS or at is None:
+    if not (action in HAND_OFF_ACTIONS or action.startswith(ANSWER_PREFIX)) or at is None:
         return None
     payload = payload_of(entry)
     reason = payload.get("reason")

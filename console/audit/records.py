@@ -50,8 +50,9 @@ class TrailPage:
 
 @dataclass(frozen=True, slots=True)
 class HandOffEntry:
-    """A hand-off action in a conversation's trail. `reason` is redacted; `is_staff` is False for services.
+    """A hand-off action in a conversation's trail, or a remark on whether an answer is needed.
 
+    `reason` is redacted; `is_staff` is False for services.
     `to` is the username of the colleague who received the conversation, "" if none did.
     """
 

@@ -150,6 +150,8 @@ class Result(StrEnum):
 
 # The prefix of all hand-off actions, including those of future writers.
 HAND_OFF_PREFIX = "hand_off."
+# What people said about whether an answer is needed.
+ANSWER_PREFIX = "answer."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 # The payload's keys for the colleague who lost or got a conversation: the console's, and older ones.
 COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")

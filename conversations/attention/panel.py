@@ -82,6 +82,8 @@ class Panel:
         return bool(self.returns) or any(button.asks_note for button in self.buttons)
 
 
+# No answer is awaited of a conversation that waits for a human.
+NO_CLOCK = "The waiting time starts with the customer's next message."
 # The reason of a take-over that undoes a return to the AI.
 UNDONE = "The return was undone."
 _LABELS = {
@@ -101,7 +103,7 @@ _HINTS = {
     HandOffAction.REQUEST: "Adds it to the queue for a human.",
     HandOffAction.TAKE_OVER: "You answer from now on. The AI is asked to stop.",
     HandOffAction.TAKE_FROM_COLLEAGUE: "Your colleague will see this, and it is recorded.",
-    HandOffAction.RELEASE: "Anybody can take it then. The waiting time continues.",
+    HandOffAction.RELEASE: "Anybody can take it then.",
     HandOffAction.HAND_BACK: "The AI will answer the customer's next message.",
     HandOffAction.LEAVE_TO_AI: "The AI is asked to answer what the customer wrote.",
     HandOffAction.MARK_URGENT: "Moves it to the front of the queue, before everything that is not urgent.",
@@ -249,7 +251,22 @@ def _lines(item: Conversation, hand_off: HandOff, now: datetime) -> list[str]:
     if answer.since is not None and hand_off.state is not HandOffState.AI:
         at_least = "at least " if hand_off.wait_at_least and answer.is_first else ""
         lines.append(f"The customer has waited {at_least}{clock.format_span(max(timedelta(0), now - answer.since))}.")
+    elif hand_off.state is HandOffState.WAITING and not answer.is_first:
+        lines.append(f"{_why_nothing_waits(item)} {NO_CLOCK}")
     return lines
+
+
+def _why_nothing_waits(item: Conversation) -> str:
+    if not is_excused(item):
+        return "The customer has an answer."
+    said_by = name_shown(item.hand_off_no_answer_by) if item.hand_off_no_answer_by else "Somebody"
+    return f"{said_by} said that no answer is needed."
+
+
+def wait_after_return(item: Conversation) -> str:
+    """Say what happens to the customer's waiting time when a conversation goes back to the queue."""
+    answer = answer_in(item.raw, DEFAULTS)
+    return "The waiting time continues." if answer.is_first or answer.since is not None else NO_CLOCK
 
 
 def attention_lines(item: Conversation, hand_off: HandOff, now: datetime) -> list[str]:
@@ -277,6 +294,8 @@ def _button(
     if action is HandOffAction.TAKE_OVER and (was_mine or undoes):
         label = "Undo: take it back" if undoes else "Take over again"
     asks = action is HandOffAction.LEAVE_TO_AI
+    if action is HandOffAction.RELEASE:
+        hint = f"{hint} {wait_after_return(item)}"
     if left and asks:
         label += " it" if left == 1 else " them"
     elif left:

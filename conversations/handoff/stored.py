@@ -42,8 +42,9 @@ URGENT, BY_HAND = "hand_off_urgent", "by hand"
 # When people last answered, since when the customer waits again, when they last wrote, when a reply failed.
 ANSWERED_AT, UNANSWERED_AT = "hand_off_answered_at", "hand_off_unanswered_at"
 HEARD_AT, REPLY_FAILED_AT = "hand_off_heard_at", "hand_off_reply_failed_at"
-# Until when the customer's messages need no answer, as a person said; and `ANSWERED_AT` before that.
-NO_ANSWER_AT, ANSWERED_BEFORE = "hand_off_no_answer_at", "hand_off_answered_before"
+# Until when the customer's messages need no answer, who said so, and `ANSWERED_AT` before that.
+NO_ANSWER_AT, NO_ANSWER_BY = "hand_off_no_answer_at", "hand_off_no_answer_by"
+ANSWERED_BEFORE = "hand_off_answered_before"
 # The group that it waits for.
 GROUP = "hand_off_group"
 

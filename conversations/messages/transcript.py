@@ -40,6 +40,11 @@ _CHANGES: dict[str, tuple[HandOffState, str]] = {
     Action.HAND_OFF_ASSIGN: (HandOffState.HELD, "transferred it to a colleague"),
     Action.HAND_OFF_HAND_OVER: (HandOffState.WAITING, "transferred it to a group"),
 }
+# What people said without changing who has the conversation.
+_REMARKS: dict[str, str] = {
+    Action.NO_ANSWER_NEEDED: "said that no answer is needed",
+    Action.ANSWER_NEEDED: "said that an answer is needed after all",
+}
 _BEGAN = (Action.HAND_OFF_REQUEST, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_ASSIGN)
 
 
@@ -69,11 +74,12 @@ class HandOffChange:
 class HandOffHistory:
     """All known changes, oldest first. `open_end` is False if the platform ended the last one at an unknown time.
 
-    Messages after it are then not marked.
+    Messages after it are then not marked. `remarks` are what people said meanwhile about whether an answer is needed.
     """
 
     events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
+    remarks: tuple[Marker, ...] = ()
 
     @property
     def began(self) -> str:
@@ -135,13 +141,17 @@ class HandOffHistory:
 
 def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> HandOffHistory:
     """Collect the changes of a conversation as `viewer` (a username) reads them ("You took over")."""
-    events = [
-        event for entry in sorted(entries, key=lambda each: each.at) if (event := _of_entry(entry, hand_off, viewer))
+    in_order = sorted(entries, key=lambda each: each.at)
+    events = [event for entry in in_order if (event := _of_entry(entry, hand_off, viewer))]
+    remarks = [
+        Marker("event", f"{_who(entry, viewer)} {_REMARKS[entry.action]}", entry.at, tone="human")
+        for entry in in_order
+        if entry.action in _REMARKS and entry.outcome == Result.SUCCESS
     ]
     events = sorted([*events, *_of_item(events, hand_off, viewer)], key=lambda event: event.at)
     has_ended = hand_off.state is HandOffState.AI
     open_end = not (has_ended and events and events[-1].state is not HandOffState.AI)
-    return HandOffHistory(tuple(_with_waits(events)), open_end)
+    return HandOffHistory(tuple(_with_waits(events)), open_end, tuple(remarks))
 
 
 def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
@@ -163,11 +173,15 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
         since = hand_off.requested_at if entry.actor == BY_RULE.name else None
         at = min(entry.at, since or entry.at)
         return HandOffChange(at, state, "A human was requested", detail=entry.reason)
-    who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
+    who = _who(entry, viewer)
     if entry.action == Action.HAND_OFF_ASSIGN and entry.to:
         words = f"transferred it to {'you' if entry.to == viewer else name_shown(entry.to)}"
     actor = entry.to if entry.action == Action.HAND_OFF_ASSIGN and entry.to else entry.actor
     return HandOffChange(entry.at, state, f"{who} {words}", actor, entry.reason, entry.action in _BEGAN)
+
+
+def _who(entry: HandOffEntry, viewer: str) -> str:
+    return "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
 
 
 def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
@@ -215,7 +229,7 @@ def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
 
 
 # What stands between the messages of a transcript.
-Between = HandOffChange | Message
+Between = HandOffChange | Marker | Message
 WINDOW = 100
 # Silences of at least this length get a line of their own.
 GAP = timedelta(hours=4)
@@ -242,7 +256,7 @@ def transcript(
     asked_for = stored.number_of(around) if around else 0
     first, last = _bounds(stored, before, asked_for)
     page = _TranscriptPage(staff, stored.last_time_before(first))
-    waiting = _in_window(stored, (*story.events, *said_elsewhere), first, last)
+    waiting = _in_window(stored, (*story.events, *story.remarks, *said_elsewhere), first, last)
     for number in range(first, last + 1):
         message = stored.message(number, raw=raw, whole=number == asked_for)
         message = fold_quotes(message) if folds_quotes else message
@@ -277,11 +291,11 @@ class _TranscriptPage:
         self.last_message = previous
 
     def add(self, what: Between) -> None:
-        """Add what stands between the messages: a change of the hand-off, or a message of another conversation."""
+        """Add what stands between the messages: a change or remark of people, or a message of another conversation."""
         if isinstance(what, Message):
             self.add_message(what)
         else:
-            self.add_marker(what.marker())
+            self.add_marker(what if isinstance(what, Marker) else what.marker())
 
     def add_marker(self, marker: Marker) -> None:
         """Add a marker, after a day break if it is the first of its day."""

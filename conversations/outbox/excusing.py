@@ -20,6 +20,7 @@ from conversations.handoff.stored import (
     HEARD_AT,
     MESSAGES,
     NO_ANSWER_AT,
+    NO_ANSWER_BY,
     REQUESTED_AT,
     Expression,
     as_seen,
@@ -28,7 +29,7 @@ from conversations.handoff.stored import (
     update_item,
 )
 from conversations.models import Conversation
-from conversations.outbox.rows import messages_of, note_answered, partition_of
+from conversations.outbox.rows import messages_of, note_answered, note_excused, partition_of
 from conversations.records import HandOffState
 
 NEWER = "The customer has written again. Nothing was changed. Read it, then decide."
@@ -48,9 +49,11 @@ def excuse(primary_channel: str, conversation_id: str, staff: Staff, shown: str)
     said = [clock.to_iso(at) for number in unanswered if (at := stored.at(number)) is not None]
     until = text(max((*said, text_in(item.raw, HEARD_AT), text_in(item.raw, REQUESTED_AT))))
     before: list[Any] = [item.raw[ANSWERED_AT]] if ANSWERED_AT in item.raw else []
-    change = Expression({NO_ANSWER_AT: until, ANSWERED_AT: until, ANSWERED_BEFORE: {"L": before}})
+    change = Expression(
+        {NO_ANSWER_AT: until, NO_ANSWER_BY: text(staff.username), ANSWERED_AT: until, ANSWERED_BEFORE: {"L": before}}
+    )
     _write(item, staff, change, Action.NO_ANSWER_NEEDED, {"messages": len(unanswered)})
-    note_answered(partition_of(primary_channel, conversation_id))
+    note_excused(partition_of(primary_channel, conversation_id), staff.username, until["S"])
 
 
 def undo(primary_channel: str, conversation_id: str, staff: Staff) -> None:
@@ -59,7 +62,9 @@ def undo(primary_channel: str, conversation_id: str, staff: Staff) -> None:
     if not is_excused(item):
         raise Conflict("It is too late to undo: the conversation has gone on.")
     before = item.raw.get(ANSWERED_BEFORE, {}).get("L") or []
-    change = Expression({ANSWERED_AT: before[0]} if before else {}, removed=(NO_ANSWER_AT, ANSWERED_BEFORE))
+    change = Expression(
+        {ANSWERED_AT: before[0]} if before else {}, removed=(NO_ANSWER_AT, NO_ANSWER_BY, ANSWERED_BEFORE)
+    )
     change.removed += () if before else (ANSWERED_AT,)
     _write(item, staff, change, Action.ANSWER_NEEDED, {})
     stored = messages_of(item, item.raw.get(MESSAGES)).excused(None)

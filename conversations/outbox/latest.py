@@ -24,13 +24,16 @@ LONGEST_EXCERPT = 400
 class LastWords:
     """A customer's last message, redacted, and the number of unanswered messages to the console's knowledge.
 
-    `is_opted_out`: they want no more messages.
+    `is_opted_out`: they want no more messages. `excused_by` said that what they wrote until `excused_until` needs no
+    answer.
     """
 
     text: str
     unanswered: int
     at: datetime | None
     is_opted_out: bool = False
+    excused_by: str = ""
+    excused_until: datetime | None = None
 
     @property
     def label(self) -> str:
@@ -63,6 +66,8 @@ def _last_words(row: dict[str, Any]) -> LastWords:
         count if isinstance(count, int) else 0,
         clock.parse_instant(row.get("received_at")),
         row.get("is_opted_out") is True,
+        str(row.get("excused_by") or ""),
+        clock.parse_instant(row.get("excused_until")),
     )
 
 

@@ -114,6 +114,9 @@ class MessageRow(StoreModel):
 
     # For the row `LATEST`: how many messages are unanswered, to the console's knowledge; how often it was written
     unanswered = NumberAttribute(null=True)
+    # Who said that no answer is needed, and until when
+    excused_by = UnicodeAttribute(null=True)
+    excused_until = UnicodeAttribute(null=True)
     # Whether the customer wants no more messages
     is_opted_out = BooleanAttribute(null=True)
     revision = NumberAttribute(null=True)
@@ -203,6 +206,16 @@ def note_answered(conversation: str, left: int = 0) -> None:
         )
 
 
+def note_excused(conversation: str, username: str, until: str) -> None:
+    """Note for lists who said that what a customer wrote until an instant needs no answer. Raises the store's errors.
+
+    Of a customer whose messages the console did not receive, the row is new.
+    """
+    latest, now = MessageRow(latest_partition(conversation), LATEST), clock.now()
+    excused = (MessageRow.excused_by.set(username), MessageRow.excused_until.set(until))
+    latest.update(actions=[MessageRow.unanswered.set(0), MessageRow.expires_at.set(expiry(now)), *excused])
+
+
 def position_of(received_at: str, message_id: str) -> str:
     """Return the sort key of a message."""
     return f"{received_at}#{message_id}"
@@ -213,7 +226,7 @@ def position_of(received_at: str, message_id: str) -> str:
 # How many of the latest rows to join with the item's messages.
 MOST = 500
 # An item's attributes about its customer's messages to people.
-MARKS = ("hand_off_messages_apart", "hand_off_message_ids", "hand_off_no_answer_at", OLDER)
+MARKS = ("hand_off_messages_apart", "hand_off_message_ids", "hand_off_no_answer_at", "hand_off_no_answer_by", OLDER)
 
 
 def entry_of(row: MessageRow) -> dict[str, str]:

@@ -159,7 +159,8 @@ COMPANIES_SHOWN = 25
 WAITS_SECONDS = 15
 _WAIT_ATTRIBUTES = (
     *("primary_channel", "conversation_id", "company_id", "company_name", "project_id", "project_name", "ttl"),
-    *("hand_off_to_human", "hand_off_agent", "hand_off_requested_at"),
+    *("hand_off_to_human", "hand_off_agent", "hand_off_requested_at", "hand_off_answered_at"),
+    *("hand_off_unanswered_at", "hand_off_heard_at"),
 )
 
 
@@ -174,9 +175,9 @@ class Waits:
 
     @classmethod
     def of(cls, entries: Iterable[QueueEntry], now: datetime) -> "Waits":
-        """Summarize rows. A row without a known wait is only counted."""
+        """Summarize rows. One whose customer awaits no answer, or has waited for an unknown time, is only counted."""
         rows = list(entries)
-        waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
+        waits = sorted(wait for entry in rows if (wait := entry.waited(now)) is not None)
         if not waits:
             return cls(len(rows), None, None, None)
         # The nearest rank, so that it is a real wait even if few wait.

@@ -10,7 +10,8 @@ from typing import Any
 from console import clock
 from console.refs import as_letters
 from console.store.streams import Keyset
-from conversations.attention.causes import Cause, causes_of, comes_first
+from conversations.attention.causes import Cause, answer_in, causes_of, comes_first
+from conversations.attention.levels import DEFAULTS
 from conversations.converting import is_gone, summary_of
 from conversations.handoff.partitions import PartitionSummary, QueueState
 from conversations.models import Conversation
@@ -54,6 +55,19 @@ class QueueEntry:
     def hand_off(self) -> HandOff:
         """The hand-off of the conversation."""
         return self.summary.hand_off
+
+    @property
+    def waits_since(self) -> datetime | None:
+        """Since when the customer waits for an answer, or the AI's conversation needs attention; None if neither."""
+        if self.hand_off.state is HandOffState.AI:
+            return clock.parse_instant(self.since)
+        # When a wait began does not depend on the service levels.
+        answer = answer_in(self.item.raw, DEFAULTS)
+        return self.hand_off.requested_at if answer.is_first else answer.since
+
+    def waited(self, now: datetime) -> timedelta | None:
+        """Return how long the customer has waited for an answer; None if no answer is awaited, or it is unknown."""
+        return None if self.waits_since is None else max(timedelta(0), now - self.waits_since)
 
     @property
     def order(self) -> tuple[str, str]:
@@ -123,8 +137,8 @@ class QueueFilters:
 
     @property
     def narrows_rows(self) -> bool:
-        """Whether rows must be checked one by one, because the index only serves company and wait."""
-        return bool(self.project or self.channel or self.reason or self.group)
+        """Whether rows must be checked one by one, because the index only serves company and time of the request."""
+        return bool(self.project or self.channel or self.reason or self.group or self.waited)
 
     def matches(self, entry: QueueEntry, now: datetime) -> bool:
         """Return whether a row matches."""
@@ -135,11 +149,11 @@ class QueueFilters:
             and (not self.channel or row.channel == self.channel)
             and (not self.reason or mark_of_reason(entry.hand_off.reason) == self.reason)
             and (not self.group or entry.hand_off.group == self.group)
-            and (self.waited is None or entry.since <= self.latest_since(now))
+            and (self.waited is None or not entry.since or (entry.waited(now) or timedelta()) >= self.waited)
         )
 
     def latest_since(self, now: datetime) -> str:
-        """Return the latest `since` that `waited` allows; "" for no limit."""
+        """Return the latest `since` that `waited` allows; "" for no limit. No wait began before its request."""
         return "" if self.waited is None else clock.to_iso(now - self.waited)
 
 

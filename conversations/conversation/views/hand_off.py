@@ -21,7 +21,7 @@ from console.errors import (
 from console.permissions import Permission
 from console.redaction import mask_identifier
 from console.refs import unseal
-from conversations.attention.panel import panel_for
+from conversations.attention.panel import panel_for, wait_after_return
 from conversations.conversation.opening import load_with_messages
 from conversations.conversation.views.conversation import conversation_page
 from conversations.converting import (
@@ -43,7 +43,7 @@ _DONE = {
     HandOffAction.TAKE_OVER: "You took over. The conversation is yours until you return it.",
     HandOffAction.TAKE: "You have this conversation.",
     HandOffAction.TAKE_FROM_COLLEAGUE: "You have this conversation now.",
-    HandOffAction.RELEASE: "Returned to the queue. The waiting time continues.",
+    HandOffAction.RELEASE: "Returned to the queue.",
     HandOffAction.HAND_BACK: "Returned to the AI.",
     HandOffAction.ACKNOWLEDGE: "Returned to the AI.",
     HandOffAction.LEAVE_TO_AI: "The AI has been asked to answer the customer.",
@@ -51,11 +51,12 @@ _DONE = {
     HandOffAction.MARK_NOT_URGENT: "No longer urgent.",
     HandOffAction.LEAVE: "Dismissed. It comes back if something changes.",
     HandOffAction.ASSIGN: "Transferred. Your colleague can see it now.",
-    HandOffAction.HAND_OVER: "Transferred. It waits for the group, and the waiting time continues.",
+    HandOffAction.HAND_OVER: "Transferred. It waits for the group.",
 }
 _ROUTING_LEFT = "In the meantime, somebody else changed where this customer's messages go. Their change was kept."
 # After giving up a conversation from a row of a list (`stay`), the agent returns to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
+_TO_QUEUE = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_OVER})
 _TAKES = frozenset({HandOffAction.TAKE, HandOffAction.TAKE_OVER, HandOffAction.TAKE_FROM_COLLEAGUE})
 
 
@@ -100,7 +101,8 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     listed = open_list_context(request.POST.get("in", "")) if "stay" in request.POST else None
     to_list = list_link(listed).url if listed and intent.action in _GIVEN_UP else ""
     who = f"{mask_identifier(intent.primary_channel)}: " if to_list else ""
-    messages.success(request, f"{who}{_DONE[intent.action]}")
+    waits = f" {wait_after_return(outcome.item)}" if intent.action in _TO_QUEUE else ""
+    messages.success(request, f"{who}{_DONE[intent.action]}{waits}")
     if outcome.routing_left:
         messages.warning(request, f"{who}{_ROUTING_LEFT}")
     return redirect(to_list or _back(request, ref, others=intent.action in _TAKES))

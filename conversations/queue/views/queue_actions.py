@@ -47,7 +47,7 @@ def release_mine(request: StaffRequest) -> HttpResponse:
         messages.warning(request, f"{failed} could not be returned to the queue. Check them, then try again.")
     if released:
         what = "1 conversation is" if released == 1 else f"{released} conversations are"
-        messages.success(request, f"{what} back in the queue. Waiting times continue.")
+        messages.success(request, f"{what} back in the queue. The waiting times of unanswered customers continue.")
     if report.routing_left:
         messages.warning(request, describe_routing_left(report.routing_left))
     if report.unread:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +22,7 @@ from conversations.handoff.stored import ANSWERED_AT
 from conversations.outbox.latest import LastWords, last_words
 from conversations.queue.pages import URGENT, QueueEntry, QueuePage
 from conversations.queue.selection import BulkAction, bulk_actions, row_token
-from conversations.records import Family, HandOff, HandOffState, family_of
+from conversations.records import Family, HandOff, HandOffState, family_of, name_shown
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 # How long an open page is taken to be as it was if the queue's revision has not moved.
@@ -33,13 +34,13 @@ _VERSION = 10
 def words_of(page: QueuePage) -> dict[str, LastWords]:
     """Return what customers wrote last, by reference, if it belongs to the request that the row shows.
 
-    Of others, only that the customer wants no more messages.
+    Of others, only that the customer wants no more messages, and who said that no answer is needed.
     """
     found, shown = last_words(entry.key for entry in page.entries), dict[str, LastWords]()
     for entry in page.entries:
         words = found.get(entry.key)
         if words is not None and not _belongs(words, entry.hand_off):
-            words = LastWords("", 0, None, is_opted_out=True) if words.is_opted_out else None
+            words = replace(words, text="", unanswered=0, at=None) if words.is_opted_out or words.excused_by else None
         if words is not None:
             shown[entry.summary.reference] = words
     return shown
@@ -80,7 +81,10 @@ def rows_of(
                 "is_unread": is_unread,
                 "tags": _tags(entry, words, is_unread=is_unread),
                 "said": words.text if words else "",
-                "since": since_of(entry),
+                "since": since_of(entry)
+                if wait is None or not wait["answered"]
+                else clock.parse_instant(wait["since"]),
+                "excused_by": _excused_by(entry, words),
                 "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",
                 "is_forgotten": is_forgotten(hand_off, now),
                 "button": primary_button(entry.item, hand_off, staff),
@@ -96,6 +100,13 @@ def bulk_actions_of(rows: Iterable[Mapping[str, Any]]) -> list[BulkAction]:
     """Return the bulk actions that at least one of these rows allows, in the order of the buttons."""
     offered = {each for row in rows for each in row["bulk"]}
     return [each for each in BulkAction if each in offered]
+
+
+def _excused_by(entry: QueueEntry, words: LastWords | None) -> str:
+    """Return who said that no answer is needed, if that is what ended the customer's wait; "" otherwise."""
+    if words is None or words.excused_until is None:
+        return ""
+    return name_shown(words.excused_by) if words.excused_until == instant_in(entry.item.raw, ANSWERED_AT) else ""
 
 
 def _tags(entry: QueueEntry, words: LastWords | None, *, is_unread: bool) -> list[dict[str, Any]]:
@@ -150,7 +161,7 @@ def changes_at(page: QueuePage, now: datetime) -> int:
     times = [now + FRESH_FOR]
     for entry in page.entries:
         answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
-        since, due_at = entry.hand_off.requested_at if answer.is_first else answer.since, answer.due_at
+        since, due_at = entry.waits_since, answer.due_at
         if since is not None:
             times += [since + MIDDLE_WAIT, since + LONG_WAIT]
         if since is not None and due_at is not None:
@@ -177,7 +188,7 @@ def _wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
         since = clock.parse_instant(entry.since)
         return None if since is None else _counted(since, now, tone="long")
     answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
-    since = hand_off.requested_at if answer.is_first else answer.since
+    since = entry.waits_since
     if since is None:
         answered = instant_in(entry.item.raw, ANSWERED_AT)
         return None if answer.is_first or answered is None else _counted(answered, now) | {"answered": True}

@@ -35,8 +35,8 @@ from conversations.queue.selection import (
 _DONE = {
     BulkAction.TAKE: ("You took 1 conversation.", "You took {} conversations."),
     BulkAction.RELEASE: (
-        "Returned 1 conversation to the queue. The waiting time continues.",
-        "Returned {} conversations to the queue. The waiting times continue.",
+        "Returned 1 conversation to the queue. The waiting time of an unanswered customer continues.",
+        "Returned {} conversations to the queue. The waiting times of unanswered customers continue.",
     ),
     BulkAction.HAND_BACK: ("Returned 1 conversation to the AI.", "Returned {} conversations to the AI."),
     BulkAction.LEAVE: (
@@ -50,8 +50,8 @@ _GIVEN = {
         "Transferred {} conversations. Your colleague can see them now.",
     ),
     HandOffAction.HAND_OVER: (
-        "Transferred 1 conversation. It waits for the group, and the waiting time continues.",
-        "Transferred {} conversations. They wait for the group, and the waiting times continue.",
+        "Transferred 1 conversation. It waits for the group.",
+        "Transferred {} conversations. They wait for the group.",
     ),
 }
 # The message names the conversations only up to this number.

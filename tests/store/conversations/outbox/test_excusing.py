@@ -115,7 +115,8 @@ def test_one_click_stops_the_clock_and_can_be_undone(store):
     assert unanswered() == 0
     caching.invalidate_all()
     row = text_of(client.get("/queue/?tab=mine"))
-    assert "answered" in row
+    assert "no answer needed <small>(<bdi>Amira" in row
+    assert ">answered" not in row
     assert "1 unanswered message" not in row
     after = text_of(client.post(f"{PAGE}no-answer/", {"undo": "1"}, follow=True))
     assert "Undone. The customer waits for an answer again." in after
@@ -126,6 +127,29 @@ def test_one_click_stops_the_clock_and_can_be_undone(store):
     assert "1 unanswered message" in text_of(client.get("/queue/?tab=mine"))
     actions = [each["action_type"] for each in store.all("AUDIT") if each["action_type"].startswith("answer.")]
     assert sorted(actions) == ["answer.needed", "answer.not_needed"]
+
+
+def test_a_return_without_an_answer_says_that_no_time_is_counted(store):
+    put(store, **held_by(member().username))
+    bring(body(body="Thanks a lot"))
+    client = signed_in(member())
+    client.post(f"{PAGE}no-answer/", form_on(text_of(client.get(PAGE))))
+    page = text_of(client.get(PAGE))
+    talk = page[page.index('<ol class="talk"') :]
+    assert "You said that no answer is needed" in talk[: talk.index("</ol>")]
+    intent = re.search(r'name="intent" value="([^"]+)"[^>]*>\s*Return to queue', page)[1]
+    after = text_of(client.post(f"{PAGE}hand-off/", {"intent": intent}, follow=True))
+    caching.invalidate_all()
+    assert "Returned to the queue. The waiting time starts with the customer's next message." in after
+    panel = after[after.index('id="hand-off"') :]
+    assert "said that no answer is needed. The waiting time starts with the customer's next message." in panel
+    row = text_of(client.get("/queue/"))
+    assert "1 person is waiting" in row
+    assert "no answer needed <small>(<bdi>Amira" in row
+    assert "Longest" not in row
+    assert "No conversations match" in text_of(client.get("/queue/?waited=15m"))
+    times = text_of(client.get("/queue/waiting-times/"))
+    assert re.search(r'data-label="Waiting">1</td><td class="numeric" data-label="Median">\D*</td>', times)
 
 
 def test_what_comes_afterwards_restarts_the_clock(store):

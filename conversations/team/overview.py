@@ -44,6 +44,8 @@ COUNTED: dict[str, str] = {
     Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "taken",
     Action.REPLY_SEND: "answered",
     Action.HAND_OFF_HAND_BACK: "handed_back",
+    Action.HAND_OFF_LEAVE_TO_AI: "handed_back",
+    Action.HAND_OFF_ACKNOWLEDGE: "handed_back",
     Action.TARGET_MISSED: "overdue",
 }
 

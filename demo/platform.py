@@ -25,7 +25,7 @@ from conversations.handoff.stored import held_in
 from conversations.models import Conversation
 from conversations.providers import credentials
 from demo import conversations, volume
-from demo.conversations import DROPPED, NEXT, QUEUED, RAW, STAGED, dialogues, key_of
+from demo.conversations import ASSISTANT, DROPPED, NEXT, QUEUED, RAW, STAGED, dialogues, key_of
 from demo.dialogues import Dialogue, read
 from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN, DemoProvider
 
@@ -177,6 +177,12 @@ def _first_message(dialogue: Dialogue, now: datetime) -> dict[str, Any]:
     }
 
 
+def in_languages(kind: str) -> dict[str, list[str]]:
+    """Return the lines of a kind in `later.txt` by language. Raises `DialogueError`."""
+    found = read("later", 1, (), {NEXT, ASSISTANT})
+    return {each.words[0]: [turn.text for turn in each.turns if turn.kind == kind] for each in found}
+
+
 class Customers:
     """Customers who write to the person who takes their conversation: the next lines of their dialogue.
 
@@ -186,7 +192,7 @@ class Customers:
     def __init__(self, wait: Callable[[float], bool], provider: DemoProvider) -> None:
         self._wait, self._provider, self._began = wait, provider, clock.now()
         self._lines = {key_of(each): [t.text for t in each.turns if t.kind == NEXT] for each in dialogues()}
-        self._in_language = {each.words[0]: [t.text for t in each.turns] for each in read("later", 1, (), {NEXT})}
+        self._in_language = in_languages(NEXT)
         self._wrote: dict[Key, tuple[int, datetime]] = {}
 
     def run(self) -> None:
@@ -221,7 +227,7 @@ class Customers:
             return
         self._wrote[key] = number + 1, now
         item = Conversation.get(*key, consistent_read=True)
-        lines = self._lines.get(key) or self._in_language.get(_language(item), [])
+        lines = self._lines.get(key) or self._in_language.get(language_of(item), [])
         if number < len(lines) and _is_for_people(item):
             content = _context(item, lines[number], f"next {number}", now)
             _send_by(self._provider, content)
@@ -243,7 +249,7 @@ def _is_for_people(item: Conversation) -> bool:
     return stored.get("auto_queue_reply_message") is True or item.primary_channel in listed
 
 
-def _language(item: Conversation) -> str:
+def language_of(item: Conversation) -> str:
     """Return the language that the assistant's prompt names; "" if none."""
     found = _LANGUAGE.search(json.dumps(item.raw.get("messages", {}).get("L", [])[:1], default=str))
     return found[1] if found else ""

@@ -314,10 +314,18 @@ def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reaso
         if reason:
             change.values[REASON] = text(reason)
     else:
-        # A customer who needed attention goes on waiting.
-        waited = text_in(stored, REQUESTED_AT) if ATTENTION in stored else ""
-        change.values[REQUESTED_AT] = text(min(now, waited or now))
+        # A customer who needed attention goes on waiting, and so does one whom the AI was to answer and has not.
+        waited = [text_in(stored, REQUESTED_AT)] if ATTENTION in stored else []
+        waited += [text_in(stored, OWED_AT)] if not _has_ai_written(stored) else []
+        change.values[REQUESTED_AT] = text(min(filter(None, (now, *waited))))
         change.values[REASON] = text(reason) if reason else {"NULL": True}
+
+
+def _has_ai_written(stored: Raw) -> bool:
+    """Return whether the platform has written since it was asked to answer, other than that it failed."""
+    wrote, asked = (clock.parse_instant(text_in(stored, name)) for name in ("updated_at", TO_AI_AT))
+    has_failed = records.family_of(status_in(stored)) is records.Family.FAILED
+    return wrote is not None and asked is not None and wrote > asked and not has_failed
 
 
 def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> None:

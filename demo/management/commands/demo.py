@@ -29,6 +29,7 @@ from conversations.insight.walking import walk_all
 from conversations.receiving.worker import Receiver
 from conversations.work.parts import STAGE_RECEIVER, build_workers
 from conversations.workers.beats import read_health
+from demo.assistant import Assistant
 from demo.dialogues import DialogueError
 from demo.direct import handed_over
 from demo.dynoxide import Dynoxide
@@ -225,7 +226,8 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
     presence.forget()
     note_key()
     customers = Customers(wait=ended.wait, provider=provider)
-    workers = {**build_workers(wait=ended.wait), "indexer": indexer, "customers": customers}
+    platform = {"customers": customers, "assistant": Assistant(wait=ended.wait)}
+    workers = {**build_workers(wait=ended.wait), "indexer": indexer, **platform}
     threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in workers.items()}
     for thread in threads.values():
         thread.start()

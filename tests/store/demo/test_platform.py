@@ -25,7 +25,6 @@ from conversations.receiving.worker import Receiver
 from conversations.records import HandOffState
 from demo import conversations, platform
 from demo.conversations import DROPPED, NEXT, QUEUED, STAGED, dialogues, key_of
-from demo.dialogues import read
 from demo.provider import DemoProvider
 from tests.dynamodb import Store
 from tests.support.conversations.replies import send_all_due
@@ -247,7 +246,7 @@ def test_everybody_who_waits_has_lines_and_every_language_too():
         if dialogue.place.startswith(("waiting", "by-rule", "held")) and dialogue.get("expires") != "-40m":
             assert lines, dialogue.place
     told = {name for each in dialogues() for name in re.findall(r"Language: (\w+)", str(each.turns[:1]))}
-    assert told == {each.words[0] for each in read("later", 1, (), {NEXT})}
+    assert told == set(platform.in_languages(NEXT))
 
 
 def test_what_people_held_before_is_routed_to_them_and_what_they_gave_back_is_not(settings):

@@ -125,6 +125,20 @@ def test_the_messages_are_staged_as_the_platform_stages_them_and_its_queue_is_to
     assert last_words([(CHANNEL, CONVERSATION)])[CHANNEL, CONVERSATION].unanswered == 0
 
 
+def test_a_customer_whom_the_ai_has_not_answered_goes_on_waiting_when_taken_again(store, waiting):
+    leave(form(LEAVE), ANA)
+    perform(form(HandOffAction.TAKE_OVER), BEN)
+    assert stored(store)["hand_off_requested_at"] == "2026-02-01T10:00:00.000Z"
+
+
+def test_a_customer_whom_the_ai_has_answered_waits_from_the_take_over_on(store, waiting):
+    leave(form(LEAVE), ANA)
+    answer(store, *WORDS)
+    store.update("CONVERSATIONS", KEY, updated_at=clock.to_iso(clock.now() + timedelta(seconds=1)))
+    perform(form(HandOffAction.TAKE_OVER), BEN)
+    assert stored(store)["hand_off_requested_at"] == stored(store)["hand_off_taken_at"]
+
+
 def test_what_the_ai_has_answered_is_not_left_again(store, waiting):
     leave(form(LEAVE), ANA)
     answer(store, *WORDS)

@@ -1,9 +1,10 @@
 """Notices to one colleague while they work: `pk = TOLD#{username}` in the console's own table.
 
-Every open page polls for new ones. A notice names no customer and expires after `KEPT`.
+Every open page polls for new ones. A stored notice names no customer; it expires after
+`KEPT`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -12,7 +13,9 @@ from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
 from console.caching import cached_for
-from console.redaction import cut, redact
+from console.errors import BadReference
+from console.redaction import cut, mask_identifier, redact
+from console.refs import unseal
 from console.staff.colleagues import name_of
 from console.store.models import InstantAttribute, LenientItem, WholeNumberAttribute
 from console.trees import isolated
@@ -50,7 +53,7 @@ class Notice:
 
     `words` may contain `{by}` and `{to}`, each a colleague (or a group). Their names, and the company's, are looked up
     when it is shown, because the sender may not be allowed to read them. `group` is the id of a group that gets the
-    conversation. `more` are the ids of the notices joined to this one.
+    conversation. `more` are the ids of the notices joined to this one; `who` is the customer, masked, of a single one.
     """
 
     id: str
@@ -63,6 +66,7 @@ class Notice:
     group: str = ""
     more: tuple[str, ...] = ()
     is_mine: bool = False
+    who: str = ""
 
     @property
     def url(self) -> str:
@@ -90,14 +94,22 @@ def post_notice(username: str, notice: Notice) -> None:
     ).save()
 
 
-def notices_for(username: str) -> list[Notice]:
-    """Return a person's notices that were not put away, latest first. One Query; raises the store's errors."""
+def notices_for(username: str, is_opened: Callable[[str], bool] = lambda _: False) -> list[Notice]:
+    """Return a person's notices that were not put away, latest first. One Query; raises the store's errors.
+
+    `is_opened` says of a conversation's reference whether the person has just opened it: then its notices are done, and
+    deleted.
+    """
     now = clock.now()
     found = [
         _notice_of(each)
         for each in StoredNotice.list_in(_partition(username), MOST_READ, consistent=False)
         if not clock.is_expired(each.expires_at, now)
     ]
+    done = [each for each in found if is_opened(each.reference)]
+    for each in done:
+        StoredNotice(_partition(username), each.id).delete()
+    found = [each for each in found if each not in done]
     oldest_first = sorted(found, key=lambda each: (each.at or now, each.id))
     return [_shown(each, username) for each in _together(oldest_first)][: -MOST_SHOWN - 1 : -1]
 
@@ -140,7 +152,17 @@ def _shown(notice: Notice, username: str) -> Notice:
     for name, shown in (("{by}", name_of(notice.by)), ("{to}", receiver)):
         if shown:
             words = words.replace(name, shown, 1)
-    return replace(notice, words=words, is_mine=notice.to == username)
+    return replace(notice, words=words, is_mine=notice.to == username, who=_customer_of(notice))
+
+
+def _customer_of(notice: Notice) -> str:
+    """Return the customer of a single notice, masked; "" for several conversations."""
+    if notice.more:
+        return ""
+    try:
+        return mask_identifier(unseal("conversation", notice.reference, 2)[0])
+    except BadReference:
+        return ""
 
 
 def dismiss_notices(username: str, ids: Iterable[str]) -> None:

@@ -123,14 +123,24 @@ function keepFresh({ url, tag = () => "", note = () => {}, every, receive, tell,
     if (!first || text.dataset.shown === shown) return;
     text.dataset.shown = shown;
     const open = linkTo({ href: first.url, label: "Open it" });
-    const all = linkTo({ href: FOR_YOU, label: notices.length > 1 ? `All ${notices.length}` : "Dismiss" });
+    const all = notices.length > 1 ? [" · ", linkTo({ href: FOR_YOU, label: `All ${notices.length}` })] : [];
+    const dismiss = document.createElement("button");
+    dismiss.type = "button";
+    dismiss.className = "btn small quiet";
+    dismiss.textContent = "Dismiss";
+    dismiss.addEventListener("click", () => {
+      putAway(first.id);
+      tag = ""; // if that fails, the next poll brings it back
+      showNotices(notices.slice(1));
+      showUnread(Math.max(0, lastMine) + notices.length - 1);
+    });
     open.addEventListener("click", () => {
       putAway(first.id);
       if (notices.length === 1) sessionStorage.removeItem(KEPT_HEIGHT);
     });
     const words = document.createElement("bdi");
-    words.textContent = first.words;
-    text.replaceChildren(words, " ", open, " · ", all);
+    words.textContent = first.who ? `${first.who}: ${first.words}` : first.words;
+    text.replaceChildren(words, " ", open, ...all, " ", dismiss);
     if (!place.hidden) sessionStorage.setItem(KEPT_HEIGHT, place.offsetHeight);
   }
 
@@ -151,7 +161,8 @@ function keepFresh({ url, tag = () => "", note = () => {}, every, receive, tell,
   function reading() {
     if (!presence) return "";
     const writes = typed && Date.now() - typed < WRITES_MS ? "&writing=1" : "";
-    return `?reading=${presence.dataset.token}${writes}`;
+    const opened = known ? "" : "&opened=1"; // the page's first poll
+    return `?reading=${presence.dataset.token}${writes}${opened}`;
   }
 
   if (presence) {

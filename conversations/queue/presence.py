@@ -64,6 +64,15 @@ def token_for(reference: str, company_id: str, staff: Staff) -> str:
     return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST], company_id])
 
 
+def names(token: str, reference: str, staff: Staff) -> bool:
+    """Return whether a person's token is that of a conversation."""
+    try:
+        data = unseal_data(_KIND, token)
+    except BadReference:
+        return False
+    return isinstance(data, list) and data[:2] == [staff.username, keyed_digest(reference)[:_DIGEST]]
+
+
 def report_presence(token: str, staff: Staff, *, writes: bool) -> list[Present]:
     """Note that a person has a conversation open, and return who else has, those answering first. One write, one Query.
 

@@ -220,11 +220,14 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
 def queue_count(request: StaffRequest) -> HttpResponseBase:
     """Return as JSON how many wait and what is new for this person; every open page polls it. Counts may be cached.
 
-    GET `reading`: the conversation that the page shows (`presence.token_for`); `writing`: the person is typing a reply.
+    GET `reading`: the conversation that the page shows (`presence.token_for`); `writing`: the person is typing a reply;
+    `opened`: they have just opened it, so that its notices are done.
     """
     username, token = request.staff.username, request.GET.get("reading", "")
     count, awaited = counting.waiting(request.staff), counting.awaited(request.staff)
-    notices = [{"id": each.id, "words": each.words, "url": each.url} for each in notices_for(username)]
+    opened = token if "opened" in request.GET else ""
+    left = notices_for(username, lambda reference: bool(opened) and presence.names(opened, reference, request.staff))
+    notices = [{"id": each.id, "who": each.who, "words": each.words, "url": each.url} for each in left]
     here = presence.report_presence(token, request.staff, writes="writing" in request.GET) if token else []
     said = {
         "waiting": str(count) if count.number or count.more else "",

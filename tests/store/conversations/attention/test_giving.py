@@ -5,18 +5,24 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 
 from console import caching, clock
 from console.errors import Conflict, Forbidden, Invalid, NotFound
 from console.permissions import Role, Scope
 from console.staff.colleagues import away_now, colleagues_of, name_of, set_available
+from console.staff.models import StaffAccount
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, conversation_trail, record
 from console.trees import isolated
 from conversations import groups
 from conversations.attention import levels
 from conversations.companies import Company, register
+from conversations.converting import reference_of
 from conversations.handoff import HandOffAction as A
 from conversations.handoff import LostRace, perform, settle
 from conversations.notices import Notice, dismiss_notices, notices_for, post_notice
+from conversations.queue.presence import token_for
 from conversations.team.overview import start_of_day, team_of
 from conversations.timers.looking import process_conversation
 from tests import faults
@@ -401,3 +407,23 @@ def test_a_day_begins_where_somebody_is():
     assert now is not None
     assert clock.to_iso(start_of_day(now, "Asia/Tokyo")) == "2026-11-24T15:00:00.000Z"
     assert clock.to_iso(start_of_day(now, "nonsense")) == "2026-11-24T00:00:00.000Z"
+
+
+def test_what_people_let_the_ai_answer_counts_as_returned(store):
+    put(store, **held_by("ana"))
+    for action in ("hand_off.leave_to_ai", "hand_off.acknowledge", "hand_off.hand_back", "hand_off.take"):
+        record(TrailEntry(conversation_trail(CONVERSATION), Action(action), Actor.of(ANA), COMPANY))
+    [day] = team_of(LEAD, [Company(COMPANY, "Aardvark")], clock.now() - timedelta(hours=1)).companies
+    assert (day.taken, day.handed_back) == (1, 3)
+
+
+def test_opening_a_conversation_ends_its_notices_and_no_others(store, colleagues):
+    put(store, **held_by("ana"))
+    assign()
+    post_notice("ben", Notice("another", "about something else", reference_of("+447700900999", "another"), COMPANY))
+    client, token = signed_in(StaffAccount.get("ben")), token_for(reference_of(*KEY.values()), COMPANY, BEN)
+    said = client.get(reverse("queue-count"), {"reading": token}).json()["notices"]
+    assert sorted(each["who"] for each in said) == ["***-***-0123", "***-***-0999"]
+    said = client.get(reverse("queue-count"), {"reading": token, "opened": "1"}).json()["notices"]
+    assert [each["who"] for each in said] == ["***-***-0999"]
+    assert [each.id for each in notices_for("ben")] == ["another"]

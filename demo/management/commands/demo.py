@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import sys
 import threading
 from argparse import ArgumentParser
@@ -76,6 +77,7 @@ class Command(ConsoleCommand):
         further, most = options["companies"], most_companies()
         if not 0 <= further <= most:
             raise CommandError(f"--companies takes a number from 0 to {most}.")
+        _check_port(options["port"])
         kept = Kept(folder) if folder else None
         if kept is not None:
             # dynoxide is a separate process, which must end with this one.
@@ -105,10 +107,6 @@ class Command(ConsoleCommand):
                 _serve(options["port"], lambda url: self._announce(url, as_json=options["json"], kept=folder))
             except KeyboardInterrupt:
                 self.stderr.write(f"Stopped. Your changes are in {folder}." if folder else "Stopped. Nothing is kept.")
-            except OSError as error:
-                raise CommandError(
-                    f"Port {options['port']} cannot be used ({error.strerror}). Try --port 0."
-                ) from error
             finally:
                 stop_workers()
 
@@ -245,8 +243,20 @@ def _count() -> None:
     """Count the existing conversations for Insight, in the background."""
     # The demo may be stopped before everything is counted.
     with suppress(ConsoleError):
-        for _ in walk_all(FactKind.CONVERSATIONS):
-            continue
+        for kind in (FactKind.CONVERSATIONS, FactKind.TENANTS):
+            for _ in walk_all(kind):
+                continue
+
+
+def _check_port(port: int) -> None:
+    """Raise `CommandError` if the console cannot listen on a port, before anything is set up."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) else "there is no such port"
+            raise CommandError(f"Port {port} cannot be used ({why}). Choose another one with --port.") from None
 
 
 def _serve(port: int, ready: Callable[[str], None]) -> None:

@@ -3,6 +3,7 @@
 import base64
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,9 +12,11 @@ from datetime import UTC, datetime
 
 import botocore.session
 import pytest
+from django.core.management.base import CommandError
 
 from console import key_record
 from console.schema.tables import TABLES
+from demo.management.commands.demo import Command
 from tests.documentation import ROOT
 from tests.items import key_of
 from tests.support.processes import running_demo
@@ -44,6 +47,17 @@ def test_ctrl_c_while_it_starts_ends_it_without_a_traceback():
     assert demo.returncode == 128 + signal.SIGINT
     assert said.endswith("Stopped.\n")
     assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken_is_named_before_anything_is_set_up():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            CommandError, match=rf"^Port {port} cannot be used \(.*\)\. Choose another one with --port\.$"
+        ):
+            Command().handle(port=port, companies=0, keep=None, json=True)
 
 
 def client_of(told, service="dynamodb"):

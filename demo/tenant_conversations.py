@@ -10,6 +10,8 @@ from demo.dialogues import Turn, read
 
 # How long the platform stores a conversation after its last message.
 RETENTION = timedelta(days=30)
+# Between two messages.
+PAUSE = timedelta(seconds=40)
 HEADERS = {"last", "cut", "set"}
 _ROLES = {"system": "system", "customer": "user", "assistant": "assistant"}
 
@@ -19,7 +21,8 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     for dialogue in read("tenant-conversations", 2, HEADERS, {*_ROLES, "raw"}):
         conversation_id, tenant_id = dialogue.words
         last = now - dialogue.span("last")
-        messages = json.dumps([_message(turn) for turn in dialogue.turns], ensure_ascii=False)
+        said = [_message(turn, last - PAUSE * before) for before, turn in enumerate(dialogue.turns[::-1])][::-1]
+        messages = json.dumps(said, ensure_ascii=False)
         item = {
             "pk": tenant_id,
             "sk": conversation_id,
@@ -30,5 +33,8 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "TENANT_CONVERSATIONS", dialogue.as_written(item)
 
 
-def _message(turn: Turn) -> Any:
-    return turn.json() if turn.kind == "raw" else {"role": _ROLES[turn.kind], "content": turn.text, **turn.more}
+def _message(turn: Turn, at: datetime) -> Any:
+    if turn.kind == "raw":
+        return turn.json()
+    written = {"metadata": {"timestamp": to_iso(at, "seconds")}}
+    return {"role": _ROLES[turn.kind], "content": turn.text, **written, **turn.more}

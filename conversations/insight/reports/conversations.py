@@ -199,9 +199,10 @@ WAITS = ReportPage(
         ShareFigure(
             "On time",
             Topic.WAITS,
-            lambda amount: max(0, amount("asked") - amount("missed")),
-            lambda amount: amount("asked"),
-            "Requests for a person without an overdue answer. Companies without targets count as on time.",
+            lambda amount: max(0, amount("answered", ANY) - amount("missed")),
+            lambda amount: max(amount("answered", ANY), amount("missed")),
+            "Requests that a person answered, less the overdue answers, as a share of the answered ones. Unknown as "
+            "long as nobody has answered and nothing is overdue. Companies without targets count as on time.",
         ),
     ),
     (

@@ -246,6 +246,7 @@ TENANTS = ReportPage(
             "lines",
         ),
     ),
+    notes=lambda _: ("Messages to which the platform wrote no time are not counted.",),
     owned_by=OwnedBy.TENANT,
     channels={each: label_of(each) for each in TYPES},
 )

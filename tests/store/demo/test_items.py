@@ -17,6 +17,8 @@ from console.trail.actions import HAND_OFF_PREFIX, Action
 from console.trail.recording import TENANT_TRAIL
 from conversations.attention.levels import DEFAULTS, StoredLevels, merge_levels
 from conversations.indexer.entries import HumanRequest, sort_key
+from conversations.insight.facts import UNDATED
+from conversations.insight.tenant_facts import TenantConversationSource, conversations_in
 from conversations.records import Speaker
 from conversations.stores.tenant_conversations.reading import StoredTenantConversation, TenantConversation, window
 from conversations.team.saved_replies.forms import SavedReplyForm
@@ -767,6 +769,18 @@ def test_tenants_talk_with_their_assistant_about_everything_a_page_has_to_cope_w
     regular = [item for item in talks if set(item) == {"pk", "sk", "messages", "updated_at", "ttl"}]
     assert len(regular) == 8
     assert all(isinstance(item["ttl"], int) and item["updated_at"].endswith("Z") for item in regular)
+
+
+def test_what_tenants_write_has_a_day_that_insight_counts_it_on(tables, monkeypatch):
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    days = [
+        each.said
+        for each in conversations_in([to_dynamodb(item) for item in tables["TENANT_CONVERSATIONS"]])
+        if isinstance(each, TenantConversationSource)
+    ]
+    dated = sum(len(said) for each in days for day, said in each.items() if day != UNDATED)
+    assert dated > 100
+    assert dated > 20 * sum(len(each.get(UNDATED, ())) for each in days)
 
 
 # --- threads of the assistant

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import get_text_list
 
 from console import clock
 from console.access import StaffRequest, requires
@@ -45,10 +46,15 @@ from conversations.sending.replies import (
     undo,
     unseal_form,
 )
+from conversations.team.saved_replies.filling import placeholders_in
 
 REPLY_ERRORS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
 BLANK = "blank-"
 NOT_THE_HOLDER = "Only the person who has this conversation can do that."
+
+
+class PlaceholdersLeft(Invalid):
+    """Raised if a reply was refused, because its text has placeholders that nothing fills in."""
 
 
 @requires(Permission.HAND_OFF)
@@ -62,10 +68,21 @@ def reply(request: StaffRequest, ref: str) -> HttpResponse:
     try:
         if "use_template" in request.POST:
             return _template(request, ref, form, values)
+        _check_placeholders(text, posted_text(request, "as_is"))
         accept(form, request.staff, text)
     except REPLY_ERRORS as error:
         return _refused(request, ref, error, text, values)
     return _accepted(request, ref)
+
+
+def _check_placeholders(text: str, as_is: str) -> None:
+    """Raise `Invalid` if a text has placeholders that the person did not see named (`as_is`) before."""
+    found = placeholders_in(text)
+    if set(found) - set(as_is.split()):
+        raise PlaceholdersLeft(
+            f"The customer would read {get_text_list(found, 'and')} as it is: only saved replies are filled in. Change "
+            "your text, or send it all the same."
+        )
 
 
 def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str, str]) -> HttpResponse:
@@ -216,6 +233,7 @@ def _render_again(
             box = replace(box, values=values, token=token)
     if item is not None and box is None and known_absent("MESSAGES") and holds(hand_off_of(item), request.staff):
         raise TableMissing("MESSAGES")
+    is_doubtful = isinstance(error, PlaceholdersLeft)
     context: dict[str, Any] = {
         "reference": ref,
         "summary": summary_of(item, request.staff) if item is not None else None,
@@ -223,6 +241,8 @@ def _render_again(
         "error": error,
         "notice": notice,
         "typed": text,
+        "as_is": " ".join(placeholders_in(text)) if is_doubtful else posted_text(request, "as_is"),
+        "is_doubtful": is_doubtful,
         # The conversation could not be read: sending the same form again is safe and shows what it did.
         "again": request.POST.get("reply", "") if item is None else "",
         "preview": preview,

@@ -20,6 +20,11 @@ def unknown_in(text: str) -> str:
     return next((each for each in _IN_BRACES.findall(text) if not _KNOWN.fullmatch(each)), "")
 
 
+def placeholders_in(text: str) -> list[str]:
+    """Return the placeholders in a text, with their braces, each once."""
+    return list(dict.fromkeys(found[0] for found in _KNOWN.finditer(text)))
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Replace placeholders with their values, in one pass: a value is never searched for placeholders.
 

@@ -175,6 +175,18 @@ def test_a_reply_that_failed_is_tried_again_once(store, client, provider):
     assert "/again/" not in page(client)
 
 
+def test_a_placeholder_that_nothing_fills_in_goes_only_when_the_person_says_so(store, client, provider):
+    refused = html.unescape(send(client, "{agent} here, {first_name}. {other}").content.decode())
+    assert "The customer would read {agent} and {first_name} as it is" in refused
+    assert states(store) == []
+    again = {"reply": token_in(box_in(refused)), "as_is": token_in(box_in(refused), "as_is")}
+    assert again["as_is"] == "{agent} {first_name}"
+    other = html.unescape(client.post(url("conversation-reply"), again | {"text": "{company}"}).content.decode())
+    assert "The customer would read {company} as it is" in other
+    client.post(url("conversation-reply"), again | {"text": "{agent} here"})
+    assert [row["content"] for row in store.all("MESSAGES") if row.get("author")] == ["{agent} here"]
+
+
 def test_a_lost_race_keeps_the_text_to_be_copied(store, client, provider):
     token = token_in(box_in(page(client)))
     held(store, "ben")

@@ -24,7 +24,7 @@ from conversations.finding.lookups import (
     find_replies,
     spellings,
 )
-from conversations.records import ConversationSummary, Family
+from conversations.records import ConversationSummary, Family, family_of
 
 _BY_FAMILY = {f"{FAMILY}{family}": family.label for family in Family}
 # The schema names some statuses and writers use others, so each page adds those of its rows.
@@ -67,14 +67,15 @@ class ConversationFilter(FilterForm):
         self.offer(())
 
     def offer(self, rows: Iterable[ConversationSummary]) -> None:
-        """Fill the selects with the known values, the values of these rows, and the chosen one."""
+        """Fill the selects: a status by its family, and as stored if it has none or was chosen before."""
         shown, chosen = list(rows), self.values()
         status = chosen.get("status", "")
-        stored = dict.fromkeys((*KNOWN, *(row.status for row in shown), "" if status in _BY_FAMILY else status))
+        of_none = (row.status for row in shown if family_of(row.status) is None)
+        stored = [each for each in dict.fromkeys((*of_none, "" if status in _BY_FAMILY else status)) if each]
         channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), chosen.get("channel", "")))
         self._choices(
             "status",
-            [("By family", list(_BY_FAMILY.items())), ("As stored", [(each, words(each)) for each in stored if each])],
+            [*_BY_FAMILY.items(), *([("As stored", [(each, words(each)) for each in stored])] if stored else [])],
         )
         self._choices("channel", [(each, CHANNELS.get(each, each)) for each in channels if each])
 

@@ -74,7 +74,7 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
     return FactGroup(
         "Facts",
         (
-            Fact("Status", words(value_of(item, "conversation_status")), tone="plain", note=_family(item)),
+            Fact("AI’s status", words(value_of(item, "conversation_status")), tone="plain", note=_family(item)),
             *([Fact("Why it failed", failure)] if failure else []),
             Fact("Recipient", (hint_of if raw else mask_identifier)(item.primary_channel)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
@@ -198,6 +198,8 @@ def _hand_off(item: Conversation) -> tuple[Fact, ...]:
         Fact("Urgent", value_of(item, "hand_off_urgent")),
         Fact("Group", value_of(item, "hand_off_group"), mono=True),
         instant_fact("Answered at", item.plain("hand_off_answered_at")),
+        instant_fact("No answer needed until", item.plain("hand_off_no_answer_at")),
+        Fact("… as said by", agent_shown(text_of(item.plain("hand_off_no_answer_by") or ""))),
         instant_fact("Unanswered since", item.plain("hand_off_unanswered_at")),
         instant_fact("Heard at", item.plain("hand_off_heard_at")),
         instant_fact("Reply failed at", item.plain("hand_off_reply_failed_at")),

@@ -15,7 +15,7 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     page.get_by_role("link", name="Billing").first.click()
     page.get_by_label("Hand-off").select_option(label="with the AI")
     page.wait_for_url(re.compile("hand_off=[^&]"))
-    page.get_by_label("Status").select_option(label="reply sent")
+    page.get_by_label("Status").select_option(label="waiting for the customer")
     page.wait_for_url(re.compile("status=[^&]"))
     page.get_by_role("link", name="***-***-").nth(2).click()
     expect(page.locator("ol.talk")).to_be_visible()

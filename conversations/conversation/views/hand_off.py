@@ -138,6 +138,8 @@ def _refused(request: StaffRequest, reference: str, error: ConsoleError) -> Http
         "reference": reference,
         "summary": summary_of(item, request.staff),
         "error": error,
+        # The button of a row shows no messages, so this page asks who answers them.
+        "asks": type(error) is UnansweredLeft and not request.POST.get("shown"),
         "panel": panel_for(item, state, request.staff, clock.now(), stored=stored),
         "is_return_open": True,
         "is_full": isinstance(error, ItemFull),

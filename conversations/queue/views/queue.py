@@ -279,9 +279,7 @@ def _numbers(page: QueuePage, form: QueueForm, staff: Staff, *, first: bool, mor
     `more` are messages that the chosen tab lists beside its rows.
     """
     values, tab = form.values(), form.chosen_tab
-    counted = [APPROVE] if settings.HANDOFF_QUEUE_URL else []
-    if not values.keys() - {"company"}:
-        counted += TABS
+    counted = [] if values.keys() - {"company"} else [*TABS, *([APPROVE] if settings.HANDOFF_QUEUE_URL else [])]
     found = [each for each in page.partitions if each.company_id == values.get("company", each.company_id)]
     numbers = {each: count_tab(each, found, staff.username) for each in counted} if page.indexed else {}
     if first and (page.is_whole or values.keys() - {"company"}):

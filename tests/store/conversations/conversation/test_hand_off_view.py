@@ -214,6 +214,27 @@ def test_who_hands_back_from_a_row_stays_in_the_list(store):
     assert "hand_off_agent" not in store.get("CONVERSATIONS", **key_of(item))
 
 
+def test_who_hands_back_unanswered_messages_from_a_row_is_asked_who_answers(store):
+    said = [{"message_id": "SM1", "role": "user", "content": "Is it late?", "timestamp": "2026-02-01T10:00:00Z"}]
+    item = held("amira.haddad", messages=said)
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    text = client.post(url_of(item) + "hand-off/", row_form(client, item)).content.decode()
+    assert "<h1>Return to AI: who answers?</h1>" in text
+    assert "1 message has no answer" in text
+    assert "Not done" not in text
+    assert "Nothing was changed" not in text
+
+
+def test_a_long_note_is_folded(store):
+    item = held("tom", hand_off_note="Call again. " * 40)
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    assert '<details class="note"><summary' in client.get(url_of(item)).content.decode()
+    store.update("CONVERSATIONS", key_of(item), hand_off_note="Call again.")
+    assert '<details class="note" open><summary' in client.get(url_of(item)).content.decode()
+
+
 def test_who_takes_from_a_row_is_led_to_the_conversation(store):
     item = waiting(30)
     store.put("CONVERSATIONS", item)

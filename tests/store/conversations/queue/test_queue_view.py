@@ -73,6 +73,21 @@ def test_tabs_and_filters_live_in_the_url(store):
     assert "1 person is waiting" in html(client.get("/queue/?tab=junk&channel=sms"))
 
 
+def test_with_a_filter_no_other_tab_has_a_number(store, settings):
+    settings.HANDOFF_QUEUE_URL = "https://sqs.invalid/handoff"
+    store.put("CONVERSATIONS", waiting(5))
+    client = signed_in(member())
+    assert html(client.get("/queue/")).count('<span class="count">') == 5
+    assert html(client.get("/queue/?channel=whatsapp")).count('<span class="count">') == 1
+
+
+def test_drift_is_a_quiet_line_with_its_details_behind_a_fold(store):
+    store.put("CONVERSATIONS", waiting(5, comms_consent=None, function_call=None))
+    text = html(signed_in(member()).get("/queue/"))
+    assert "2 attributes of this conversation are not in the expected form</summary>" in text
+    assert "Not as expected" not in text
+
+
 @pytest.mark.parametrize(
     ("tab", "one", "two", "none"),
     [

@@ -40,7 +40,7 @@ def lines(facts) -> dict[str, str]:
 
 def test_status_and_channel_are_said_in_the_words_of_the_lists():
     shown = lines(facts_of(*loaded(conversation_status="reply_sent", channel_method="whatsapp")))
-    assert (shown["Status"], shown["Channel"]) == ("reply sent", "WhatsApp")
+    assert (shown["AI’s status"], shown["Channel"]) == ("reply sent", "WhatsApp")
     shown = lines(facts_of(*loaded(conversation_status=["odd"], channel_method="carrier_pigeon")))
     assert shown["Channel"] == "carrier_pigeon"
 
@@ -274,7 +274,7 @@ def test_what_the_sender_writes_beside_the_schema_is_known_and_in_words():
     )
     facts = facts_of(item, stored)
     shown = lines(facts)
-    assert shown["Status"] == "failed to send message"
+    assert shown["AI’s status"] == "failed to send message"
     assert shown["First message took"] == "2.3 s"
     assert shown["Why it failed"].startswith("63016: ")
     assert "7700900123" not in words_of(facts)

@@ -61,17 +61,23 @@ def tree(root: Node) -> SafeString:
     return format_html('<ul class="tree">{}</ul>', _branch(root))
 
 
+def _size_of(node: Node) -> str:
+    """Return how much an object or a list has, in words."""
+    count, one = len(node.children), "field" if node.kind == "object" else "item"
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
 def _branch(node: Node) -> SafeString:
     if node.children:
         key = "" if node.key is None else format_html('<span class="key">{}</span> ', node.key)
         inner = format_html_join("", "{}", ((_branch(each),) for each in node.children))
         return format_html(
-            '<li><details open><summary>{}<span class="kind">{}, {}</span></summary><ul>{}</ul></details></li>',
-            *(key, node.kind, len(node.children), inner),
+            '<li><details open><summary>{}<span class="kind">{}</span></summary><ul>{}</ul></details></li>',
+            *(key, _size_of(node), inner),
         )
     key = "" if node.key is None else format_html('<span class="key">{}:</span> ', node.key)
     if node.kind in ("object", "list"):
-        return format_html('<li>{}<span class="kind">empty {}</span></li>', key, node.kind)
+        return format_html('<li>{}<span class="kind">empty</span></li>', key)
     text = "null" if node.kind == "null" else node.text
     return format_html('<li>{}<bdi class="{}">{}</bdi></li>', key, node.kind, text)
 

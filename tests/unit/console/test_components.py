@@ -104,13 +104,13 @@ def test_a_tree_shows_each_kind_of_value_and_escapes_what_is_stored():
     assert (
         Tags(html).found
         == Tags(
-            '<ul class="tree"><li><details open><summary><span class="kind">object, 5</span></summary><ul>'
+            '<ul class="tree"><li><details open><summary><span class="kind">5 fields</span></summary><ul>'
             '<li><span class="key">&lt;b&gt;:</span> <bdi class="string">&lt;i&gt;x&lt;/i&gt;</bdi></li>'
             '<li><span class="key">n:</span> <bdi class="number">1</bdi></li>'
             '<li><span class="key">none:</span> <bdi class="null">null</bdi></li>'
-            '<li><details open><summary><span class="key">list</span> <span class="kind">list, 2</span></summary><ul>'
-            '<li><bdi class="boolean">true</bdi></li><li><span class="kind">empty list</span></li></ul></details></li>'
-            '<li><span class="key">empty:</span> <span class="kind">empty object</span></li></ul></details></li></ul>'
+            '<li><details open><summary><span class="key">list</span> <span class="kind">2 items</span></summary><ul>'
+            '<li><bdi class="boolean">true</bdi></li><li><span class="kind">empty</span></li></ul></details></li>'
+            '<li><span class="key">empty:</span> <span class="kind">empty</span></li></ul></details></li></ul>'
         ).found
     )
 

@@ -224,9 +224,10 @@ def _start_workers(provider: DemoProvider) -> Callable[[], None]:
     presence.forget()
     note_key()
     customers = Customers(wait=ended.wait, provider=provider)
-    platform = {"customers": customers, "assistant": Assistant(wait=ended.wait)}
-    workers = {**build_workers(wait=ended.wait), "indexer": indexer, **platform}
-    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in workers.items()}
+    platform = {"customers": customers.run, "assistant": Assistant(wait=ended.wait).run}
+    ours = {name: each.run for name, each in build_workers(wait=ended.wait).items()}
+    parts = {**ours, "indexer": indexer.run, **platform}
+    threads = {name: threading.Thread(target=run, name=name, daemon=True) for name, run in parts.items()}
     for thread in threads.values():
         thread.start()
 

@@ -126,6 +126,7 @@ def complete(tenant_id: str, channel: Channel, staff: Staff) -> bool:
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     wanted = _mapping_values(tenant_id, channel)
     for attempt in write_attempts():
+        check_not_deleted(tenant_id)
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
         mapping = _mapping_as_stored(tenant_id, channel)

@@ -152,6 +152,16 @@ class Tenant:
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_changeable(self) -> bool:
+        """Whether it can be changed: it has a META item that does not say that it was deleted."""
+        return self.meta and self.status != DELETED
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but its META item is left of it."""
+        return not (self.users or self.channels or self.companies or self.foreign)
+
+    @property
     def admins(self) -> tuple[User, ...]:
         """The administrators among the users that were read."""
         return tuple(user for user in self.users if user.role == "admin")

@@ -24,7 +24,17 @@ from tenants import settings_text
 from tenants.console_items import SavedSettings
 from tenants.keys import META, checked_name, partition_of
 from tenants.models import TenantMeta
-from tenants.writing import as_read, check_writer, current_meta, entry_of, write
+from tenants.records import DELETED
+from tenants.writing import (
+    NOT_CHANGEABLE,
+    as_read,
+    check_not_deleted,
+    check_writer,
+    current_meta,
+    entry_of,
+    not_deleted,
+    write,
+)
 
 # Characters of a value in the trail; longer values are cut.
 IN_TRAIL = 2_000
@@ -76,12 +86,14 @@ def save(
 ) -> bool:
     """Save name and settings with their entry in one transaction. Return False if nothing changed.
 
-    `known` and `others` as in `settings_text.changed`. Raises `SettingsChanged` unless they are as `seen`, `Invalid`,
-    `NotFound`, `Forbidden`.
+    `known` and `others` as in `settings_text.changed`. Raises `SettingsChanged` unless they are as `seen`, `Conflict`
+    for a deleted tenant, `Invalid`, `NotFound`, `Forbidden`.
     """
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     meta = current_meta(tenant_id)
     stored = _stored(meta)
+    if stored.status == DELETED:
+        raise Conflict(NOT_CHANGEABLE)
     if stored.seen != seen:
         raise SettingsChanged
     text = settings_text.changed(stored.settings, known, others)
@@ -109,6 +121,7 @@ def save(
     try:
         write(add, entry)
     except TransactionRefused as error:
+        check_not_deleted(tenant_id)
         raise SettingsChanged from error
     return True
 
@@ -147,4 +160,4 @@ def _as_read(meta: TenantMeta) -> Condition:
         if "S" not in meta.raw.get(name, {"S": ""}):
             # Other types cannot be compared here, so the console never overwrites them.
             raise Invalid(f"The stored {name} is not text. Only the platform can fix it.")
-    return as_read(meta, names)
+    return as_read(meta, names) & not_deleted()

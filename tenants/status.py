@@ -66,16 +66,21 @@ def needs_reason(step: StatusStep) -> bool:
     return step is not StatusStep.ACTIVATE
 
 
+def hindrance_of(step: StatusStep, status: str) -> str:
+    """Return why a step is impossible from a status, as a sentence; "" if it is possible."""
+    if status == DELETED:
+        return "This tenant was deleted, so its status can no longer change."
+    return "" if step in steps_from(status) else f"The tenant is already {status}."
+
+
 def change(tenant_id: str, step: StatusStep, reason: str, seen: str, staff: Staff) -> None:
     """Change the status, if it is still `seen`. Raises `NotReady`, `Invalid` (no reason), `Conflict`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     tenant = load_tenant(tenant_id, staff)
     if tenant.status != seen:
         raise Conflict(f"The status is {tenant.status or 'not set'} now. Somebody else changed it.")
-    if tenant.status == DELETED:
-        raise Conflict("This tenant was deleted, so its status can no longer change.")
-    if step not in steps_from(tenant.status):
-        raise Conflict(f"The tenant is already {tenant.status}.")
+    if words := hindrance_of(step, tenant.status):
+        raise Conflict(words)
     if not tenant.meta:
         raise Invalid("There is no META item, so there is no status to change.")
     if needs_reason(step) and not reason:

@@ -121,6 +121,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
     """
     check_writer(Permission.USER_WRITE, tenant_id, staff)
     for attempt in write_attempts():
+        check_not_deleted(tenant_id)
         users = read_users(tenant_id)
         item = _user(users, values.user_id)
         if form_digest(item) != seen:
@@ -133,6 +134,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
+            check_exists(writes, tenant_id)
             actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
             writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item, USER_WRITTEN))
             add_version_check(writes, tenant_id, users.version)

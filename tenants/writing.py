@@ -21,6 +21,7 @@ from tenants.records import DELETED
 # How often a change is attempted when other writes to the same items interfere.
 TRIES = 4
 NOT_THERE = "This tenant no longer exists."
+NOT_CHANGEABLE = "This tenant was deleted, so nothing can be changed on it."
 
 
 def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
@@ -69,8 +70,13 @@ def write_attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iter
 
 def check_exists(writes: TransactWrite, tenant_id: str) -> None:
     """Add to a transaction the condition that the tenant exists and was not deleted."""
-    there = TenantMeta.pk.exists() & (TenantMeta.status.does_not_exist() | (TenantMeta.status != DELETED))
+    there = TenantMeta.pk.exists() & not_deleted()
     writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=there)
+
+
+def not_deleted() -> Condition:
+    """Return the condition that a META does not say that the tenant was deleted."""
+    return TenantMeta.status.does_not_exist() | (TenantMeta.status != DELETED)
 
 
 def as_read(item: TenantItem, names: Iterable[str]) -> Condition:
@@ -93,7 +99,7 @@ def as_read(item: TenantItem, names: Iterable[str]) -> Condition:
 def check_not_deleted(tenant_id: str) -> None:
     """Raise `NotFound` with a message if there is no such tenant, and `Conflict` if it was deleted. One read."""
     if current_meta(tenant_id).plain("status") == DELETED:
-        raise Conflict("This tenant was deleted, so nothing can be added to it.")
+        raise Conflict(NOT_CHANGEABLE)
 
 
 def current_meta(tenant_id: str) -> TenantMeta:

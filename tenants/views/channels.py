@@ -18,7 +18,15 @@ from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import TYPES, Channel
 from tenants.queries import load_tenant, read_guards, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
-from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
+from tenants.views.frame import (
+    TenantConfirmation,
+    TenantPartGone,
+    ask_confirmation,
+    back_to,
+    frame,
+    refuse_deleted,
+    unseal_part,
+)
 
 
 @requires(Permission.TENANT_READ)
@@ -41,6 +49,8 @@ def _guard(named: str, tenant_id: str) -> str:
 def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a channel. Refuse one that another tenant has, and name that tenant if it is in scope."""
     tenant = load_tenant(tenant_id, request.staff)
+    if refused := refuse_deleted(request, tenant_id, tenant.status):
+        return refused
     form = ChannelForm(request.POST if request.method == "POST" else None)
     page = FormPage(
         template="tenants/channel_new.html",

@@ -13,7 +13,15 @@ from console.staff.known_companies import listed
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
-from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
+from tenants.views.frame import (
+    TenantConfirmation,
+    TenantPartGone,
+    ask_confirmation,
+    back_to,
+    frame,
+    refuse_deleted,
+    unseal_part,
+)
 
 
 @requires(Permission.TENANT_WRITE)
@@ -22,6 +30,8 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Link companies within the person's scope."""
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
+    if refused := refuse_deleted(request, tenant_id, tenant.status):
+        return refused
     linked = {each.company_id for each in tenant.companies}
     data = request.POST if request.method == "POST" else None
     form = CompaniesForm(data, staff=staff, known=companies.linkable(staff))

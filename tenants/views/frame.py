@@ -18,7 +18,8 @@ from console.permissions import Permission, Staff
 from console.refs import unseal
 from tenants.keys import partition_of
 from tenants.readiness import Readiness
-from tenants.records import Tenant, TenantRow
+from tenants.records import DELETED, Tenant, TenantRow
+from tenants.writing import NOT_CHANGEABLE
 
 View = Callable[..., HttpResponse]
 _TABS = (
@@ -59,6 +60,17 @@ def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[s
         url = reverse(route, args=[tenant.tenant_id])
         tabs.append({"label": label, "url": url, "current": route == current, "count": counts.get(route)})
     return tabs
+
+
+def refuse_deleted(request: StaffRequest, tenant_id: str, status: str) -> HttpResponse | None:
+    """Redirect a person who opens a form of a deleted tenant to its page, before anything is typed; otherwise None.
+
+    A form that is sent keeps what was typed: the write itself refuses it.
+    """
+    if request.method == "POST" or status != DELETED:
+        return None
+    messages.warning(request, NOT_CHANGEABLE)
+    return redirect("tenant", tenant_id)
 
 
 def unseal_part(tenant_id: str, kind: str, ref: str) -> str:

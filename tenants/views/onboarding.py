@@ -23,7 +23,7 @@ from tenants.keys import TYPES, Channel, label_of
 from tenants.onboarding import Draft, DraftChanged
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
-from tenants.records import ONBOARDING, Tenant
+from tenants.records import DELETED, ONBOARDING, Tenant
 from tenants.row_forms import channel_rows
 from tenants.settings_form import SettingsForm
 from tenants.user_form import UserForm
@@ -134,6 +134,9 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     if step not in STEPS:
         raise NotFound
     tenant = load_tenant(tenant_id, request.staff)
+    if tenant.status == DELETED:
+        messages.info(request, "This tenant was discarded, so there is nothing left to onboard.")
+        return redirect("tenant", tenant_id)
     if tenant.status != ONBOARDING:
         messages.info(request, "This tenant is not being onboarded. Change it here.")
         return redirect("tenant", tenant_id)

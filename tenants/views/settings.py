@@ -16,10 +16,10 @@ from console.redaction.credentials import mask_text
 from tenants import settings
 from tenants.queries import load_tenant
 from tenants.reading import redactor_for, settings_facts
-from tenants.records import Tenant, TenantRow
+from tenants.records import DELETED, Tenant, TenantRow
 from tenants.settings import SettingsChanged
 from tenants.settings_form import SettingsForm
-from tenants.views.frame import frame
+from tenants.views.frame import frame, refuse_deleted
 
 
 @requires(Permission.TENANT_READ)
@@ -42,6 +42,8 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Change name and settings. A stale save shows both versions and keeps what was typed."""
     staff = request.staff
     stored = settings.load(tenant_id, staff)
+    if refused := refuse_deleted(request, tenant_id, stored.status):
+        return refused
 
     # Read lazily, to show the page or to check an unusual channel type: a save does not need it.
     @cache
@@ -74,7 +76,7 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
         return respond(SettingsForm(None, stored=stored, mapped=mapped))
     form = SettingsForm(request.POST, stored=stored, mapped=mapped)
     seen = request.POST.get("seen", "")
-    if seen != stored.seen:
+    if seen != stored.seen and stored.status != DELETED:
         return respond(form, SettingsChanged(), stale=True)
     if not form.is_valid():
         return respond(form, Invalid())

@@ -46,10 +46,11 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     staff, wanted = request.staff, StatusStep(step)
     tenant = load_tenant(tenant_id, staff)
     form = ReasonForm(request.POST if request.method == "POST" else None, required=status.needs_reason(wanted))
-    unready = None
+    unready, hindered = None, status.hindrance_of(wanted, tenant.status)
     # On POST, `status.change` checks this itself and raises `NotReady`.
     if (
         wanted is StatusStep.ACTIVATE
+        and not hindered
         and request.method != "POST"
         and not (found := readiness_of(tenant, staff)).complete
     ):
@@ -62,6 +63,7 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         danger=wanted in (StatusStep.SUSPEND, StatusStep.DISCARD),
         seen=tenant.status,
         form=form,
+        hindered=hindered,
         unready=unready,
     )
 

@@ -17,7 +17,15 @@ from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
-from tenants.views.frame import TenantConfirmation, TenantPartGone, ask_confirmation, back_to, frame, unseal_part
+from tenants.views.frame import (
+    TenantConfirmation,
+    TenantPartGone,
+    ask_confirmation,
+    back_to,
+    frame,
+    refuse_deleted,
+    unseal_part,
+)
 
 _TEMPLATE = "tenants/user.html"
 
@@ -36,6 +44,8 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
 def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a user."""
     tenant = load_tenant(tenant_id, request.staff)
+    if refused := refuse_deleted(request, tenant_id, tenant.status):
+        return refused
     form = UserForm(request.POST if request.method == "POST" else None)
     back = reverse("tenant-users", args=[tenant_id])
     page = FormPage(_TEMPLATE, form, "the users", back, _context(request, tenant))
@@ -53,6 +63,8 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Change a user. If somebody else changed it meanwhile, show what is stored next to what was typed."""
     tenant, user = _load(request, tenant_id, ref)
+    if refused := refuse_deleted(request, tenant_id, tenant.status):
+        return refused
     form = UserForm(request.POST if request.method == "POST" else None, user=_values(user), is_new=False)
     seen = request.POST.get("seen", "")
     back = reverse("tenant-users", args=[tenant_id])

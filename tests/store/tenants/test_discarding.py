@@ -5,9 +5,10 @@ import json
 import pytest
 
 from console.errors import Conflict, Forbidden, Invalid
-from tenants import channels, companies, onboarding, status, users
+from tenants import channels, companies, onboarding, settings, status, users
 from tenants.channels import ChannelTaken
 from tenants.onboarding import Draft
+from tenants.reading import form_digest
 from tenants.status import StatusStep
 from tenants.users import UserValues
 from tests.support.tenants.items import mapping, tenant, user
@@ -107,19 +108,23 @@ def test_it_needs_a_reason_and_the_right(store):
     assert of(store, "outlocks")["META"]["status"] == "onboarding"
 
 
-def test_nothing_can_be_added_to_a_deleted_tenant(store):
+def test_nothing_can_be_changed_on_a_deleted_tenant(store):
     put_tenants(store, "acme")
-    store.put_all("TENANTS", [tenant(status="deleted"), mapping(tenant_id="acme")])
+    store.put_all("TENANTS", [tenant(status="deleted"), mapping(tenant_id="acme"), user("left")])
+    before = of(store, "outlocks")
+    stored, left = settings.load("outlocks", OLGA), form_digest(users.read_users("outlocks").items["left"])
     somebody_else = somebody("outlocks", "acme", "ci-aaa-001")
     for add in (
         lambda: channels.claim("outlocks", channels.Channel("teams", "another-bot"), OLGA),
         lambda: channels.move("acme", BOT, "outlocks", OLGA),
         lambda: users.add("outlocks", ADMINISTRATOR, OLGA),
         lambda: companies.link("outlocks", "ci-aaa-001", somebody_else),
+        lambda: users.change("outlocks", UserValues("left", "new@outlocks.example", "", "member"), left, OLGA),
+        lambda: settings.save("outlocks", "New name", {}, {}, stored.seen, OLGA),
     ):
-        with pytest.raises(Conflict, match="was deleted"):
+        with pytest.raises(Conflict, match="was deleted, so nothing can be changed on it"):
             add()
-    assert set(of(store, "outlocks")) == {"META"}
+    assert of(store, "outlocks") == before
     assert mappers(store) == {"acme"}
 
 

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from console.errors import Forbidden, Invalid, NotFound
+from console.errors import Conflict, Forbidden, Invalid, NotFound
 from tenants import settings
 from tenants.settings import SettingsChanged, StoredSettings
 from tenants.settings_form import SettingsForm
 from tenants.settings_text import BY_NAME, changed, members_of, read
+from tests import faults
 from tests.support.tenants.items import SETTINGS, tenant
 from tests.support.tenants.kit import AUDITOR, OLGA, kill_at_each_call, of, onboarding, put_tenants, trail
 
@@ -63,6 +64,18 @@ def test_a_stale_save_loses_nothing(store):
     with pytest.raises(SettingsChanged):
         save(second, messages_per_day=9)
     assert json.loads(text(store))["messages_per_day"] == 5
+
+
+def test_a_tenant_deleted_during_a_save_keeps_its_settings(store):
+    put_tenants(store)
+    stored = settings.load("outlocks", OLGA)
+    with (
+        faults.before("TransactWriteItems", lambda: store.put("TENANTS", tenant(status="deleted"))),
+        pytest.raises(Conflict, match="This tenant was deleted, so nothing can be changed on it"),
+    ):
+        save(stored, messages_per_day=5)
+    assert of(store, "outlocks")["META"] == tenant(status="deleted")
+    assert trail(store) == []
 
 
 def test_two_saves_at_once_have_one_winner(store):

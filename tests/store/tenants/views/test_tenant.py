@@ -67,6 +67,58 @@ def test_a_deleted_tenant_is_asked_for_nothing_more(store, olga):
     assert "This tenant was deleted, so it has no readiness list." in body(gone)
 
 
+def test_settings_of_a_tenant_discarded_meanwhile_are_not_saved(store, olga):
+    put_tenants(store)
+    stored = settings.load("outlocks", ADMIN)
+    form = SettingsForm(None, stored=stored)
+    typed = {name: form[name].value() for name in form.fields} | {"name": "New name", "seen": stored.seen}
+    gone = tenant(status="deleted")
+    store.put("TENANTS", gone)
+    refused = olga.post("/tenants/outlocks/settings/change/", {k: v for k, v in typed.items() if v is not None})
+    assert refused.status_code == 409
+    assert "This tenant was deleted, so nothing can be changed on it." in body(refused)
+    assert 'value="New name"' in body(refused)
+    assert of(store, "outlocks")["META"] == gone
+
+
+@pytest.mark.parametrize("path", ["settings/change/", "users/new/", "channels/new/", "companies/link/"])
+def test_a_form_of_a_deleted_tenant_is_not_opened(store, olga, path):
+    store.put("TENANTS", tenant(status="deleted"))
+    asked = olga.get(f"/tenants/outlocks/{path}", follow=True)
+    assert asked.redirect_chain == [("/tenants/outlocks/", 302)]
+    assert "This tenant was deleted, so nothing can be changed on it." in body(asked)
+
+
+def test_a_deleted_tenant_offers_no_change(store, olga):
+    store.put("TENANTS", tenant(status="deleted"))
+    pages = [body(olga.get(f"/tenants/outlocks/{page}")) for page in PAGES if page != "readiness/"]
+    for path in ("settings/change/", "users/new/", "channels/new/", "companies/link/", "status/"):
+        assert not any(f"/tenants/outlocks/{path}" in page for page in pages)
+    assert "These items are left." not in pages[0]
+    assert "You cannot restore it here, and its id stays taken." in pages[0]
+    store.put_all("TENANTS", [user(), mapping()])
+    assert "These items are left." in body(olga.get("/tenants/outlocks/"))
+    assert re.search("/users/[^/]+/change/", body(olga.get("/tenants/outlocks/users/"))) is None
+    # Another tenant may need the channel, so it can still be released.
+    assert re.search("/channels/[^/]+/release/", body(olga.get("/tenants/outlocks/channels/")))
+
+
+def test_the_onboarding_of_a_discarded_tenant_says_so(store, olga):
+    store.put("TENANTS", tenant(status="deleted"))
+    asked = olga.get("/tenants/outlocks/onboarding/channels/", follow=True)
+    assert "This tenant was discarded, so there is nothing left to onboard." in body(asked)
+
+
+def test_a_second_activation_has_no_button(store, olga):
+    store.put_all("TENANTS", [tenant(), user(), mapping()])
+    for answer, words in (
+        (olga.get("/tenants/outlocks/status/activate/"), "The tenant is already active."),
+        (olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"}), "The status is active now."),
+    ):
+        assert words in body(answer)
+        assert "Activate the tenant" not in body(answer)
+
+
 def test_clashes_are_told_by_name_within_scope_only(store, olga, aiko):
     put_tenants(store, "outlocks", "acme", "secret")
     store.put_all("TENANTS", [mapping(), mapping(tenant_id="acme")])

@@ -42,8 +42,6 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Change name and settings. A stale save shows both versions and keeps what was typed."""
     staff = request.staff
     stored = settings.load(tenant_id, staff)
-    if refused := refuse_deleted(request, tenant_id, stored.status):
-        return refused
 
     # Read lazily, to show the page or to check an unusual channel type: a save does not need it.
     @cache
@@ -73,7 +71,8 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
         return answer(request, "tenants/settings_change.html", context, error)
 
     if request.method != "POST":
-        return respond(SettingsForm(None, stored=stored, mapped=mapped))
+        opened = SettingsForm(None, stored=stored, mapped=mapped)
+        return refuse_deleted(request, tenant_id, stored.status) or respond(opened)
     form = SettingsForm(request.POST, stored=stored, mapped=mapped)
     seen = request.POST.get("seen", "")
     if seen != stored.seen and stored.status != DELETED:

@@ -11,11 +11,19 @@ from django.utils.functional import cached_property
 from django.utils.text import slugify
 
 from console.audit.events.keys import decode
-from console.audit.review.plan import MOST_NAMED, NO_ACTOR_FILTER, Review, action_groups, is_action_type, known_actions
+from console.audit.review.plan import (
+    MOST_NAMED,
+    NO_ACTOR_FILTER,
+    Review,
+    action_groups,
+    is_action_type,
+    is_company_known,
+    known_actions,
+)
 from console.audit.sentences import label_of
 from console.errors import BadReference
 from console.forms import PLAIN_TEXT, DaysForm, KeyField, add_reason_field, cleaned_by
-from console.permissions import COMPANY, TENANT, Staff
+from console.permissions import COMPANY, TENANT, Staff, id_of
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
 from console.search.meanings import called
@@ -150,7 +158,8 @@ class ReviewForm(DaysForm):
 
     def clean_company(self) -> str:
         """Find a company or tenant in scope by id or name, without revealing whether an id exists."""
-        typed: str = self.cleaned_data["company"]
+        # As scopes and commands write it, an id may have its kind before it.
+        typed = id_of(self.cleaned_data["company"].strip())
         scope = self.staff.scope
         if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self.company_names:
             return typed
@@ -162,6 +171,8 @@ class ReviewForm(DaysForm):
             found = [typed] if typed in names else called(typed, names)
         if not found and not scope.everything:
             raise forms.ValidationError("No company in your scope has that name or id.")
+        if not found and not is_company_known(typed):
+            raise forms.ValidationError(f"No company or tenant has the name or id {typed}.")
         if len(found) > 1:
             which = ", ".join(f"{names[each]} ({each})" for each in found[:MOST_NAMED])
             raise forms.ValidationError(f"Several have that name: {which}. Choose one.")

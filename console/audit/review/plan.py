@@ -20,9 +20,10 @@ from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.queries import SPLIT, read_entries
 from console.caching import cached_for
-from console.errors import NotFound, TableMissing
+from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Staff
 from console.redaction import redact
+from console.staff import known_companies
 from console.store.calls import parallel
 from console.store.models import ConsoleItem, Key, query
 from console.store.presence import index_ready
@@ -67,7 +68,7 @@ def known_actions() -> tuple[str, ...]:
 class Review:
     """The filters. Empty strings and None match anything.
 
-    Without `actions`, a review of one trail or person covers all action types, any other one `DEFAULT_ACTIONS`.
+    Without `actions`, a review of one trail, person or company covers all action types, any other one `DEFAULT_ACTIONS`.
     `actor` is a username, a service's name or `NO_ACTOR_FILTER`; `result` is a value of
     `console.trail.actions.outcome`. `since` is included, `until` is not; both are aware. `conversation` is a
     partition (with `key`, the one to search for that idempotency key); both may contain personal data and stay out
@@ -114,7 +115,10 @@ NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The partitions that a review reads (index and key), the action types they cover, and what it cannot do here."""
+    """The partitions that a review reads (index and key), the action types they cover, and what it cannot do here.
+
+    Empty `covered`: all types in the partitions.
+    """
 
     partitions: tuple[tuple[str, str], ...]
     covered: tuple[str, ...] = ()
@@ -130,12 +134,13 @@ def plan_for(review: Review, staff: Staff) -> Plan:
         if partitions := _partitions_of_actor(review, staff):
             return Plan(partitions, review.actions)
         notices.append(NO_ACTOR_INDEX)
-    actions = review.actions or DEFAULT_ACTIONS
+    about_company = bool(review.company) and index_ready("AUDIT", COMPANY)
+    actions = review.actions or (known_actions() if about_company else DEFAULT_ACTIONS)
     ours = [action for action in actions if REVIEW_PARTITION_OF.get(action)]
     by_type = actions
     by_company: list[tuple[str, str]] = []
     if review.company and ours:
-        if index_ready("AUDIT", COMPANY):
+        if about_company:
             by_company.append((COMPANY, review.company))
             by_type = tuple(action for action in actions if action not in ours)
         else:
@@ -144,7 +149,22 @@ def plan_for(review: Review, staff: Staff) -> Plan:
         covered = tuple(ours) if by_company else ()
         # Notices about searching the newest entries apply only if there is something to search.
         return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
-    return Plan((*by_company, *_partitions_of_types(by_type)), actions, tuple(notices))
+    # One company's partition contains every type, so nothing is left out of it.
+    covered = () if about_company and not review.actions else actions
+    return Plan((*by_company, *_partitions_of_types(by_type)), covered, tuple(notices))
+
+
+def is_company_known(company: str) -> bool:
+    """Return whether anything is stored of a company or tenant, be it only entries; True if that cannot be said.
+
+    A few small reads. Never raises: reading the review says what fails.
+    """
+    try:
+        if known_companies.is_in_use(company) or not index_ready("AUDIT", COMPANY):
+            return True
+        return bool(query(AuditEntry, company, limit=1, index=COMPANY)[0])
+    except ConsoleError:
+        return True
 
 
 class BackfillState(ConsoleItem):

@@ -183,6 +183,9 @@ class _ReviewWalk:
             if entry is None or owners is None:
                 break
             stream.take()
+            if self.place.has_seen(*order):
+                # An entry of another service is found by its company and by its type.
+                continue
             self.place, self.last = self.place.after(*order), entry
             self.looked_at += 1
             if self._is_wanted(entry, owners):

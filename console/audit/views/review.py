@@ -20,10 +20,8 @@ from console.audit.views.trails import overview
 from console.context import wants_fragment
 from console.errors import Invalid
 from console.lookups.personal_searches import has_reason, needs_reason, record_search
-from console.permissions import Permission, Staff, id_of
-from console.redaction import redact
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff import known_companies
 from console.trail.recording import SYSTEM_TRAIL, staff_trail
 
 # Entries counted for the trail entry of a search for personal data.
@@ -109,15 +107,10 @@ def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
 
 def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
     """Return what may be wrong with filters that match nothing."""
-    hints = []
-    company = form.chosen("company")
-    known = (id_of(each) for each in known_companies.known_to(form.staff).names) if company else ()
-    if company and company not in known and not known_companies.is_in_use(company):
-        hints.append(f"No company or tenant has the id {redact(company)}.")
     # Say nothing about a sealed key to people who merely have its link.
     if about and about.hint and form.staff.scope.everything:
-        hints.append(about.hint)
-    return tuple(hints)
+        return (about.hint,)
+    return ()
 
 
 def _trails(staff: Staff) -> dict[str, str]:

@@ -50,7 +50,8 @@ def client(store) -> Client:
     return signed_in(auditor())
 
 
-def test_the_page_says_beforehand_what_will_be_exported(client, settings):
+def test_the_page_says_beforehand_what_will_be_exported(store, client, settings):
+    store.put("AUDIT", entry(1))
     settings.AUDIT_EXPORT_LIMIT = 1234
     text = client.get(f"{URL}?action=route&since=2026-01-05&company={COMPANY}").content.decode()
     for words in (

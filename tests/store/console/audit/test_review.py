@@ -155,6 +155,12 @@ def test_company_is_found_where_entries_name_it_and_where_only_the_conversation_
     assert walk(Review(company=OURS), size=2) == ["0", "3", "6", "20", "22"]
 
 
+def test_an_entry_found_by_its_company_and_by_its_type_is_shown_once(store, monkeypatch):
+    monkeypatch.setattr(reading.scoping, "companies_of", lambda _: frozenset())
+    store.put_all("AUDIT", [entry(number, "route", company=OURS) for number in range(5)])
+    assert walk(Review(company=OURS), size=2) == ["0", "1", "2", "3", "4"]
+
+
 def test_reviewer_of_some_companies_sees_theirs_and_their_own_trail(store, monkeypatch):
     owners = {"c1": frozenset({OURS}), "c2": frozenset({THEIRS}), "c3": frozenset(), "c4": frozenset({OURS, THEIRS})}
     monkeypatch.setattr(reading.scoping, "companies_of", lambda trail: owners[trail])

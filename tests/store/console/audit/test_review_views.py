@@ -379,15 +379,31 @@ def test_htmx_gets_the_list_alone(lively, reviewer):
     assert "ried to tag" in fragment
 
 
-@pytest.mark.parametrize(
-    ("query", "hint"),
-    [
-        ("company=ci-nope", "No company or tenant has the id ci-nope."),
-    ],
-)
-def test_a_filter_that_can_match_nothing_is_said(lively, reviewer, query, hint):
-    assert hint in text_of(reviewer, f"{AUDIT}?{query}")
-    assert hint not in text_of(reviewer, f"{AUDIT}?company={COMPANY}&actor=AMIRA.HADDAD")
+def test_an_unknown_company_is_refused_on_every_page_of_the_review(lively, reviewer):
+    words = "No company or tenant has the name or id ci-nope."
+    for path in (AUDIT, "/audit/picture/", "/audit/export/"):
+        shown = text_of(reviewer, f"{path}?company=ci-nope")
+        assert words in shown
+        assert "Keep searching" not in shown
+        assert words not in text_of(reviewer, f"{path}?company={COMPANY}")
+    assert reviewer.post("/audit/export/?company=ci-nope", {"format": "csv"}).status_code == 400
+
+
+def test_a_company_is_found_by_its_entry_in_a_scope(store, reviewer):
+    store.put("AUDIT", ours(1, Action.TENANT_CREATED, company="acme"))
+    assert len(sentences(reviewer, f"{AUDIT}?company=tenant:acme")) == 1
+    assert "No company or tenant has the name or id other." in text_of(reviewer, f"{AUDIT}?company=tenant:other")
+
+
+def test_a_review_of_one_company_says_that_it_shows_all_action_types(store, reviewer):
+    types = (Action.MESSAGE_RECEIVED, Action.TARGET_MISSED, Action.HAND_OFF_TAKE, "crm_sync")
+    store.put_all("AUDIT", [ours(number, each) for number, each in enumerate(types)])
+    for path in (AUDIT, "/audit/picture/", "/audit/export/"):
+        assert "Action types: all." in text_of(reviewer, f"{path}?company={COMPANY}")
+    assert f"<code>{Action.MESSAGE_RECEIVED}</code>" in text_of(reviewer, f"{AUDIT}?company={COMPANY}")
+    assert "4 entries read" in text_of(reviewer, f"/audit/picture/?company={COMPANY}")
+    file = reviewer.post(f"/audit/export/?company={COMPANY}", {"format": "csv"}).getvalue().decode()
+    assert all(each in file for each in types)
 
 
 def test_a_company_without_entries_is_not_called_unknown(store, reviewer):

@@ -189,6 +189,9 @@ class AccountForm(forms.Form):
         entries = [each for each in (*typed, *self.cleaned_data.get("companies", ())) if each]
         old = Scope(unconfirmed=frozenset(self.meant.values()))
         chosen = {each: MEANINGS[kind] for name, each in self.meant.items() if (kind := self.cleaned_data.get(name))}
+        if entries and self.cleaned_data.get("everything"):
+            self.add_error("everything", "Tick this, or choose companies and tenants below, but not both.")
+            return
         try:
             if ALL in entries:
                 raise Invalid("To give all, tick “All companies and tenants”.")

@@ -372,8 +372,24 @@ def test_scope_of_a_new_account_comes_from_ticks_and_typed_ids(store, ada):
 
 
 def test_all_companies(store, ada):
-    ada.post(reverse("staff-new"), FORM | {"everything": "on"})
+    ada.post(reverse("staff-new"), FORM | {"everything": "on", "companies": []})
     assert stored(store, "new.person")["scope"] == ["*"]
+
+
+@pytest.mark.parametrize("also", [{"companies": [COMPANY]}, {"companies": [], "other": "tenant:t-9"}])
+def test_all_companies_together_with_single_ones_are_refused(store, ada, also):
+    member("inside")
+    before = stored(store, "inside")
+    contradiction = {"everything": "on"} | also
+    answers = [
+        ada.post(reverse("staff-new"), FORM | contradiction),
+        ada.post(url("staff-change", "inside"), CHANGE | contradiction | seen(store, "inside")),
+    ]
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "Tick this, or choose companies and tenants below, but not both." in text_of(answer)
+    assert stored(store, "new.person") is None
+    assert stored(store, "inside") == before
 
 
 @pytest.mark.parametrize("field", ["companies", "other"])

@@ -11,9 +11,13 @@ from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import COMPANY, TENANT, Permission, Staff
 from console.staff import known_companies
 from console.store.calls import TransactionRefused, parallel
+from console.store.connection import BATCH
 from console.trail.actions import Action
 from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany
+from tenants.queries import load_metas, tenants_linked_to
+from tenants.reading import redactor_for, row_of
+from tenants.records import DELETED, TenantRow
 from tenants.writing import check_exists, check_not_deleted, check_writer, entry_of, write
 
 logger = logging.getLogger(__name__)
@@ -48,6 +52,30 @@ def without_data(company_ids: Sequence[str]) -> tuple[str, ...] | None:
         logger.warning("Could not check which companies exist: %s", type(error).__name__)
         return None
     return tuple(each for each, is_there in zip(company_ids, found, strict=True) if not is_there)
+
+
+def linked_elsewhere(company_ids: Sequence[str], tenant_id: str, staff: Staff) -> dict[str, str]:
+    """Return those of the companies that another tenant has too, each with the names of those tenants.
+
+    A tenant out of the person's scope is only "another tenant"; a deleted one does not count. One Query for each
+    company, in parallel, and one read of the tenants. Raises the store's errors.
+    """
+    linked = tenants_linked_to(company_ids)
+    others = sorted({each for tenants in linked.values() for each in tenants} - {tenant_id})
+    rows = {each: row_of(meta, redactor_for(staff)) for each, meta in load_metas(others[:BATCH]).items()}
+    words = {each: _words_of(row, staff) for each, row in rows.items() if row.status != DELETED}
+    found = {
+        company_id: dict.fromkeys(words[each] for each in tenants if each in words)
+        for company_id, tenants in linked.items()
+        if tenant_id not in tenants
+    }
+    return {company_id: ", ".join(named) for company_id, named in found.items() if named}
+
+
+def _words_of(row: TenantRow, staff: Staff) -> str:
+    if not staff.scope.covers_tenant(row.tenant_id):
+        return "another tenant"
+    return f"{row.name} ({row.tenant_id})" if row.name != row.tenant_id else row.tenant_id
 
 
 def link(tenant_id: str, company_id: str, staff: Staff) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from django import forms
 from django.http import QueryDict
 
-from console.errors import Invalid
+from console.errors import ConsoleError, Invalid
 from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
 from console.permissions import Staff
-from tenants.companies import OUT_OF_SCOPE
+from tenants.companies import OUT_OF_SCOPE, linked_elsewhere
 from tenants.keys import (
     MAX_CHANNEL_ID,
     MAX_ID,
@@ -145,8 +145,12 @@ class ResolveForm(forms.Form):
 
 
 class CompaniesForm(forms.Form):
-    """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid."""
+    """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid.
 
+    A company that another tenant has is asked about: `shared` has a checkbox for each, only where there is one.
+    """
+
+    shared = TickedField(required=False, label="Link to this tenant too", widget=forms.CheckboxSelectMultiple)
     companies = TickedField(required=False, label="Known companies", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
         required=False,
@@ -157,9 +161,15 @@ class CompaniesForm(forms.Form):
     )
 
     def __init__(
-        self, data: QueryDict | None, *, staff: Staff, known: Mapping[str, str], chosen: Sequence[str] = ()
+        self,
+        data: QueryDict | None,
+        *,
+        tenant_id: str,
+        staff: Staff,
+        known: Mapping[str, str],
+        chosen: Sequence[str] = (),
     ) -> None:
-        self.staff = staff
+        self.tenant_id, self.staff = tenant_id, staff
         offered = dict(list(known.items())[:COMPANIES_OFFERED])
         ticked, typed = [each for each in chosen if each in offered], [each for each in chosen if each not in offered]
         super().__init__(data, initial={"companies": ticked, "other": "\n".join(typed)})
@@ -167,9 +177,12 @@ class CompaniesForm(forms.Form):
         self.fields["companies"].choices = choices  # type: ignore[attr-defined]
         if not offered:
             del self.fields["companies"]
+        self.order_fields(["companies", "other", "shared"])
+        if data is None:
+            del self.fields["shared"]
 
     def clean(self) -> None:
-        """Collect the ids and check that each is in the person's scope."""
+        """Collect the ids, and check that each is in the person's scope, and whether another tenant has it."""
         super().clean()
         other = self.cleaned_data.get("other", "").replace(",", " ").split()
         self.ids = tuple(dict.fromkeys([*self.cleaned_data.get("companies", []), *other]))
@@ -183,3 +196,21 @@ class CompaniesForm(forms.Form):
             else:
                 if not self.staff.scope.covers_company(each):
                     self.add_error("other", f"{each}: {OUT_OF_SCOPE}")
+        self._ask_about_shared()
+
+    def _ask_about_shared(self) -> None:
+        field, ticked = self.fields.pop("shared"), self.cleaned_data.get("shared", [])
+        if self.errors:
+            return
+        try:
+            found = linked_elsewhere(self.ids, self.tenant_id, self.staff)
+        except ConsoleError:
+            self.add_error(None, "The console could not check whether another tenant has these companies. Try again.")
+            return
+        if not set(found).issubset(ticked):
+            self.fields["shared"] = field
+            choices = [(each, f"{each}, already linked to {words}") for each, words in found.items()]
+            field.choices = choices  # type: ignore[attr-defined]
+            for each, words in found.items():
+                if each not in ticked:
+                    self.add_error("shared", f"{each} is already linked to {words}. Tick it to link it here too.")

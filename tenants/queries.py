@@ -18,7 +18,18 @@ from console.store.connection import BATCH, batch_get, call, pages
 from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page
 from console.store.presence import index_absent, index_ready, table_ready
-from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, ItemKind, partition_of, tenant_of
+from tenants.keys import (
+    INVITE,
+    MEMORY,
+    MEMORY_END,
+    META,
+    OWNER,
+    Channel,
+    ItemKind,
+    company_key,
+    partition_of,
+    tenant_of,
+)
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
 from tenants.reading import invitation_of, memory_of, redactor_for, row_of, tenant_record
 from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
@@ -265,6 +276,15 @@ def _owners(channel: Channel, found: list[str] | None, mapped: list[str] | None,
 def unfound_channels() -> str:
     """Return why webhooks cannot find any channel; "" if they can."""
     return NO_MAPPING_INDEX if index_absent("TENANTS", ChannelMappingIndex.Meta.index_name) else ""
+
+
+def tenants_linked_to(company_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the tenants that each company is linked to, without checking any scope; {} without the index by sort key.
+
+    One Query for each company, all in parallel. Raises `TableMissing` and the store's errors.
+    """
+    found = parallel(*(partial(_keys_in, INDEX, "sk", company_key(each)) for each in company_ids))
+    return {each: tenants for each, tenants in zip(company_ids, found, strict=True) if tenants}
 
 
 def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:

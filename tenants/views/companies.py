@@ -34,7 +34,7 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
         return refused
     linked = {each.company_id for each in tenant.companies}
     data = request.POST if request.method == "POST" else None
-    form = CompaniesForm(data, staff=staff, known=companies.linkable(staff))
+    form = CompaniesForm(data, tenant_id=tenant_id, staff=staff, known=companies.linkable(staff))
     page = FormPage(
         template="tenants/companies.html",
         form=form,

@@ -17,7 +17,7 @@ from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.form_pages import FORM_METHODS
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
-from tenants.companies import linkable, without_data
+from tenants.companies import linkable, linked_elsewhere, without_data
 from tenants.forms import CompaniesForm, IdentityForm
 from tenants.keys import TYPES, Channel, label_of
 from tenants.onboarding import Draft, DraftChanged
@@ -190,7 +190,13 @@ def _channels(page: _OnboardingPage) -> HttpResponse:
 
 def _companies(page: _OnboardingPage) -> HttpResponse:
     staff = page.request.staff
-    form = CompaniesForm(page.data, staff=staff, known=linkable(staff), chosen=page.draft.companies)
+    form = CompaniesForm(
+        page.data,
+        tenant_id=page.tenant.tenant_id,
+        staff=staff,
+        known=linkable(staff),
+        chosen=page.draft.companies,
+    )
     return page.fill_in(form, lambda: replace(page.draft, companies=form.ids))
 
 
@@ -201,6 +207,7 @@ def _review(page: _OnboardingPage) -> HttpResponse:
         "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
         "admins": page.tenant.admins,
         "without_data": without_data(draft.companies),
+        "shared": linked_elsewhere(draft.companies, tenant_id, staff).items(),
     }
     if page.is_finished and page.data is not None:
         return _finished_already(page)

@@ -68,7 +68,7 @@ def known_actions() -> tuple[str, ...]:
 class Review:
     """The filters. Empty strings and None match anything.
 
-    Without `actions`, a review of one trail, person or company covers all action types, any other one `DEFAULT_ACTIONS`.
+    Without `actions`, a review of one trail, person or company covers all action types, any other `DEFAULT_ACTIONS`.
     `actor` is a username, a service's name or `NO_ACTOR_FILTER`; `result` is a value of
     `console.trail.actions.outcome`. `since` is included, `until` is not; both are aware. `conversation` is a
     partition (with `key`, the one to search for that idempotency key); both may contain personal data and stay out

@@ -385,6 +385,35 @@ def test_a_step_that_is_none_is_not_there(store, olga):
 # --- Companies ------------------------------------------------------------------------------------------------------
 
 
+def test_a_company_of_another_tenant_is_linked_only_when_confirmed(store, olga):
+    put_tenants(store, "outlocks", "acme", "secret", "gone")
+    store.put("TENANTS", tenant("gone", status="deleted"))
+    links = (("acme", "acme"), ("secret", "outlocks"), ("gone", "acme"))
+    store.put_all("TENANTS", [{"pk": f"TENANT#{each}", "sk": f"COMPANY#{company}"} for each, company in links])
+    form = {"other": "acme, outlocks"}
+    asked = olga.post("/tenants/outlocks/companies/link/", form)
+    assert asked.status_code == 422
+    assert "acme is already linked to Acme (acme). Tick it to link it here too." in text_of(asked)
+    assert "outlocks is already linked to another tenant. Tick it to link it here too." in text_of(asked)
+    assert "secret" not in text_of(asked)
+    assert olga.post("/tenants/outlocks/companies/link/", form | {"shared": ["acme"]}).status_code == 422
+    assert not [key for key in of(store, "outlocks") if key.startswith("COMPANY#")]
+    assert olga.post("/tenants/outlocks/companies/link/", form | {"shared": ["acme", "outlocks"]}).status_code == 302
+    assert {"COMPANY#acme", "COMPANY#outlocks"} <= set(of(store, "outlocks"))
+    # What this tenant has already is not asked about again.
+    assert olga.post("/tenants/outlocks/companies/link/", form).status_code == 302
+
+
+def test_companies_are_not_linked_if_other_tenants_cannot_be_read(store, olga):
+    put_tenants(store)
+    by_company = {"where": lambda content: content.get("IndexName") == "sk-pk-index", "times": 10}
+    with faults.refuse("Query", code="InternalServerError", status=500, **by_company):
+        answer = olga.post("/tenants/outlocks/companies/link/", {"other": "acme"})
+    assert answer.status_code == 422
+    assert "could not check whether another tenant has these companies" in text_of(answer)
+    assert "COMPANY#acme" not in of(store, "outlocks")
+
+
 def test_companies_are_linked_within_scope_and_unlinked(store, olga):
     put_tenants(store)
     refused = olga.post("/tenants/outlocks/companies/link/", {"other": "ci-secret"})

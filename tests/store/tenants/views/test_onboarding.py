@@ -273,6 +273,16 @@ def test_the_creator_sees_the_tenant_at_once(store, novak):
     assert ADMIN.scope.everything
 
 
+def test_a_company_of_another_tenant_is_asked_about_and_named_in_the_review(store, novak):
+    begin(novak)
+    store.put_all("TENANTS", [tenant("other"), {"pk": "TENANT#other", "sk": "COMPANY#ci-acm-001"}])
+    form = hidden(text_of(novak.get(url("companies")))) | {"other": "ci-acm-001"}
+    asked = novak.post(url("companies"), form)
+    assert "ci-acm-001 is already linked to another tenant. Tick it to link it here too." in text_of(asked)
+    assert novak.post(url("companies"), form | {"shared": "ci-acm-001"})["Location"] == url("review")
+    assert "also linked to <bdi>another tenant</bdi>" in text_of(novak.get(url("review")))
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_company_that_nothing_is_stored_of_is_named_beside_it(store, novak, is_known):
     begin(novak)

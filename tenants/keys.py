@@ -28,7 +28,10 @@ INVITE = "INVITE#"
 MEMORY_END = "MEMORY$"
 MAX_ID = 100
 MAX_NAME = 120
-_TENANT_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
+ID_RULE = (
+    f"Use lower-case letters and digits, separated by single dots, dashes or underscores, up to {MAX_ID} characters."
+)
+_NEW_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
 _PROPOSED_LENGTH = 40
 _PLAIN_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
 # Path segments after `/tenants/` that are routes.
@@ -114,20 +117,21 @@ def proposed_id(name: str) -> str:
     return "" if _PHONE.search(proposed) else proposed
 
 
+def checked_new_id(typed: str) -> str:
+    """Return the permanent id of a new tenant or user as it is stored. Raises `Invalid`."""
+    new_id = typed.strip()
+    if not new_id:
+        raise Invalid("Enter an id.")
+    if len(new_id) > MAX_ID or not _NEW_ID.fullmatch(new_id):
+        raise Invalid(ID_RULE)
+    if _PHONE.search(new_id):
+        raise Invalid("An id cannot contain seven digits in a row, because they could be a phone number.")
+    return new_id
+
+
 def checked_tenant_id(typed: str) -> str:
     """Return the id of a new tenant as it is stored. Raises `Invalid`."""
-    tenant_id = typed.strip()
-    if not tenant_id:
-        raise Invalid("Enter an id.")
-    if len(tenant_id) > MAX_ID or not _TENANT_ID.fullmatch(tenant_id):
-        raise Invalid(
-            f"Use lower-case letters and digits, separated by single dots, dashes or underscores, up to {MAX_ID} "
-            "characters."
-        )
-    if _PHONE.search(tenant_id):
-        raise Invalid(
-            "An id appears in addresses, so it cannot contain anything that could be a phone number: seven digits."
-        )
+    tenant_id = checked_new_id(typed)
     if is_reserved(tenant_id):
         raise Invalid(f"{tenant_id!r} is a reserved word. Choose another id.")
     return tenant_id

@@ -1,7 +1,6 @@
 """Rows of a type and an id: the channels of a tenant being onboarded, and the identities of a user."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -56,18 +55,21 @@ class PairForm(forms.Form):
 
 
 class IdentityRow(PairForm):
-    """A channel identity of a user. The id may be anything; a phone number is stored as that of a channel."""
+    """A channel identity of a user. The id may be anything; a phone number is checked and stored as that of a channel.
+
+    What is stored already stays as it is: other services write ids too.
+    """
 
     def checked_id(self, kind: str, typed: str) -> str:
         """Return the id as it is stored. Raises `Invalid`."""
         name = checked_type(kind)
         part = without_scheme(name, typed).strip()
-        if not part or not part.isprintable():
-            raise Invalid("Type the id, without control characters.")
-        if name in ("whatsapp", "sms"):
-            with suppress(Invalid):
-                return checked_channel(name, part).id
-        return part
+        if not part:
+            raise Invalid("Enter an id.")
+        if not part.isprintable():
+            raise Invalid("Remove the control characters from the id.")
+        is_stored = (self.initial.get("type"), self.initial.get("id")) == (name, part)
+        return checked_channel(name, part).id if name in ("whatsapp", "sms") and not is_stored else part
 
 
 class Rows(forms.BaseFormSet):  # type: ignore[type-arg]

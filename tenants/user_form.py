@@ -4,7 +4,7 @@ from django import forms
 from django.http import QueryDict
 
 from console.forms import PLAIN_TEXT, cleaned_by
-from tenants.keys import MAX_ID, MAX_NAME, checked_name, checked_part
+from tenants.keys import ID_RULE, MAX_ID, MAX_NAME, checked_name, checked_new_id
 from tenants.row_forms import identity_rows
 from tenants.users import UserValues
 
@@ -17,7 +17,7 @@ class UserForm(forms.Form):
     user_id = forms.CharField(
         max_length=MAX_ID,
         label="Id",
-        help_text="Unique within the tenant, such as admin or a name. You cannot change it later.",
+        help_text=f"Unique within the tenant, such as admin or a name. {ID_RULE} You cannot change it later.",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
         error_messages={"required": "Enter an id."},
     )
@@ -54,7 +54,7 @@ class UserForm(forms.Form):
 
     def clean_user_id(self) -> str:
         """Return the id as it is stored."""
-        return cleaned_by(checked_part, self.cleaned_data["user_id"], "An id")
+        return cleaned_by(checked_new_id, self.cleaned_data["user_id"])
 
     def clean_name(self) -> str:
         """Return the name as it is stored."""

@@ -78,8 +78,6 @@ def test_what_is_wrong_is_said_of_that_type(kind, typed, problem):
         ("whatsapp", "whatsapp:+44 7700 900821", "+447700900821"),
         ("WhatsApp", "+44 7700 900821", "+447700900821"),
         ("sms", "tel:0044 7700 900821", "+447700900821"),
-        # As some senders are named: nobody can add the plus that may be missing.
-        ("whatsapp", "whatsapp:447700900821", "447700900821"),
         ("teams", "29:1XJKJMvc5GBtc2JwZq0oj8tHZmzrQgFmB39ATiQWA", "29:1XJKJMvc5GBtc2JwZq0oj8tHZmzrQgFmB39ATiQWA"),
         ("dashboard", "tel:x", "tel:x"),
     ],
@@ -89,6 +87,26 @@ def test_an_identity_is_stored_as_a_channels_id_is(kind, typed, stored):
     row = IdentityRow(data)
     assert row.is_valid()
     assert row.cleaned_data["id"] == stored
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "problem"),
+    [
+        ("sms", "07700 900123", "Enter the number with its country code, such as +44 20 7946 0018."),
+        ("whatsapp", "447700900821", "The plus before the country code is missing. Should it be +447700900821?"),
+        ("slack", " ", "Enter an id."),
+        ("slack", "U\u202e1", "Remove the control characters from the id."),
+    ],
+)
+def test_an_identity_that_no_channel_would_accept_is_refused_in_the_same_words(kind, typed, problem):
+    assert IdentityRow({"type": kind, "id": typed}).errors["id"] == [problem]
+
+
+def test_a_stored_identity_without_a_country_code_stays():
+    stored = {"type": "whatsapp", "id": "447700900821"}
+    row = IdentityRow(dict(stored), initial=stored)
+    assert row.is_valid()
+    assert row.cleaned_data == stored
 
 
 @given(st.sampled_from([*TYPES, "web"]), st.text(max_size=60))

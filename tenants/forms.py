@@ -10,6 +10,7 @@ from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
 from console.permissions import Staff
 from tenants.companies import OUT_OF_SCOPE, linked_elsewhere
 from tenants.keys import (
+    ID_RULE,
     MAX_CHANNEL_ID,
     MAX_ID,
     MAX_NAME,
@@ -22,7 +23,7 @@ from tenants.keys import (
     proposed_id,
 )
 from tenants.onboarding import MAX_COMPANIES
-from tenants.records import STATUSES
+from tenants.records import ACTIVE, STATUSES, TenantRow
 from tenants.row_forms import PairForm
 from tenants.status import MAX_REASON
 from tenants.webhooks import MAX_PASTED, types_offered
@@ -53,10 +54,7 @@ class IdentityForm(forms.Form):
         required=False,
         max_length=MAX_ID,
         label="Id",
-        help_text=(
-            "Lower-case letters, digits and dashes. You cannot change it later. Leave it empty to make one "
-            "from the name."
-        ),
+        help_text=f"{ID_RULE} You cannot change it later. Leave it empty to make one from the name.",
         widget=forms.TextInput(attrs={**PLAIN_TEXT, "data-proposed-from": "#id_name"}),
     )
     token = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
@@ -124,11 +122,17 @@ class TenantIdForm(forms.Form):
         error_messages={"required": "Enter a tenant's id."},
     )
 
-    def __init__(self, data: QueryDict | None, known: Mapping[str, str]) -> None:
+    def __init__(self, data: QueryDict | None, known: Sequence[TenantRow]) -> None:
         super().__init__(data)
         if 0 < len(known) <= TENANTS_OFFERED:
-            names = ((each, f"{name} ({each})" if name != each else each) for each, name in known.items())
-            self.fields["to"].widget = forms.Select(choices=[("", "Choose a tenant"), *names])
+            choices = [(each.tenant_id, _tenant_words(each)) for each in known]
+            self.fields["to"].widget = forms.Select(choices=[("", "Choose a tenant"), *choices])
+            self.fields["to"].error_messages["required"] = "Choose a tenant."
+
+
+def _tenant_words(row: TenantRow) -> str:
+    named = f"{row.name} ({row.tenant_id})" if row.name != row.tenant_id else row.tenant_id
+    return f"{named}: {row.status or 'no status'}{'' if row.status == ACTIVE else ', not served by the platform'}"
 
 
 class ResolveForm(forms.Form):

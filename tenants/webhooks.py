@@ -10,6 +10,8 @@ from console.errors import Invalid
 from tenants.keys import TYPES, Channel, channels_with_id, checked_channel
 
 MAX_PASTED = 20_000
+# A number as people write it, with or without its country code.
+_NUMBER = re.compile(r"\+?[\d\s()./-]{7,30}", re.ASCII)
 _FORM_DATA = re.compile(r"[A-Za-z]\w*=")
 # For one text. Each candidate costs three reads.
 MAX_CANDIDATES = 6
@@ -49,8 +51,19 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
     else:
         found = dict.fromkeys([checked_channel(type_typed, text)] if type_typed.strip() else channels_with_id(text))
     if not found:
-        raise Invalid("No channel recognised. Choose a type and enter the id alone.")
+        raise Invalid(hint_for(text) or "No channel recognised. Choose a type and enter the id alone.")
     return tuple(found)[:MAX_CANDIDATES]
+
+
+def hint_for(pasted: str) -> str:
+    """Return why a text that looks like a phone number was not looked up as one; "" for any other text."""
+    text = pasted.strip()
+    if _NUMBER.fullmatch(text) and not any(each.type in ("whatsapp", "sms") for each in channels_with_id(text)):
+        try:
+            checked_channel("sms", text)
+        except Invalid as error:
+            return f"It was not looked up on WhatsApp or SMS. {error}"
+    return ""
 
 
 def _is_body(text: str) -> bool:

@@ -8,16 +8,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, describe_error, post_only_form
-from console.errors import Invalid, NotFound
+from console.errors import ConsoleError, Invalid, NotFound
 from console.form_pages import FORM_METHODS, FormPage, process_form
-from console.permissions import TENANT, Permission
-from console.staff import known_companies
+from console.permissions import Permission, Staff
 from tenants import channels
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import TYPES, Channel
-from tenants.queries import load_tenant, read_guards, unfound_channels
-from tenants.records import ACTIVE, Tenant, TenantChannel
+from tenants.queries import check_tenant, list_first_tenants, load_tenant, read_guards, row_for, unfound_channels
+from tenants.records import ACTIVE, DELETED, Tenant, TenantChannel, TenantRow
 from tenants.views.frame import (
     TenantConfirmation,
     TenantPartGone,
@@ -90,9 +89,7 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Give a channel to another tenant."""
     tenant, mine = _load(request, tenant_id, ref)
-    names = known_companies.known_to(request.staff, TENANT).of_kind(TENANT)
-    others = {each: name for each, name in names.items() if each != tenant_id}
-    form = TenantIdForm(request.POST if request.method == "POST" else None, others)
+    form = TenantIdForm(request.POST if request.method == "POST" else None, _others(tenant_id, request.staff))
     question = TenantConfirmation(
         title="Move this channel?",
         points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step, so no webhook is lost.",),
@@ -105,14 +102,30 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     def act() -> str:
         to = form.cleaned_data["to"].strip()
         try:
+            check_tenant(to, request.staff)
+            row = row_for(to, request.staff)
             channels.move(tenant_id, mine.channel, to, request.staff)
         except NotMapped:
             raise
         except NotFound as error:
             raise Invalid("No tenant in your scope has that id.") from error
-        return "The channel is moved."
+        if row is None or row.status == ACTIVE:
+            return "The channel is moved."
+        return (
+            f"The channel is moved. The platform does not serve {row.name}, whose status is {row.status or 'not set'}."
+        )
 
     return ask_confirmation(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
+
+
+def _others(tenant_id: str, staff: Staff) -> list[TenantRow]:
+    """Return the tenants that can get a channel, by name; none if they cannot be read, so that the id is typed."""
+    try:
+        rows, _ = list_first_tenants(staff)
+    except ConsoleError:
+        return []
+    others = [row for row in rows if row.tenant_id != tenant_id and row.status != DELETED]
+    return sorted(others, key=lambda row: (row.name.casefold(), row.tenant_id))
 
 
 @requires(Permission.CHANNEL_WRITE)

@@ -19,30 +19,42 @@ from console.permissions import Permission, Staff
 from console.refs import seal_data, unseal_data
 from tenants.forms import ResolveForm
 from tenants.keys import Channel
+from tenants.reading import redactor_for
 from tenants.resolving import Resolved
 from tenants.resolving import resolve as resolve_channel
-from tenants.webhooks import candidates
+from tenants.webhooks import candidates, hint_for
 
-KIND = "resolve"
+KIND, TYPED = "resolve", "resolve-typed"
+# Characters in a URL: servers and proxies take about 4,000 in all.
+MAX_SEALED = 2_500
 
 
 @requires(Permission.TENANT_READ)
 @require_http_methods(FORM_METHODS)
 def resolve(request: StaffRequest) -> HttpResponse:
     """Ask for what a webhook sent (POST), then redirect to the answer, with the sealed channels in `asked`."""
-    form = ResolveForm(request.POST if request.method == "POST" else None)
+    typed, hint = ({}, "") if request.method == "POST" else _typed_in(request)
+    form = ResolveForm(request.POST if request.method == "POST" else None, initial=typed)
     add_reason_field(form, request.staff)
     if not form.is_bound:
-        return render(request, "tenants/resolve.html", _context(request, form))
+        return render(request, "tenants/resolve.html", _context(request, form) | {"hint": hint})
     if form.is_valid() and _may_look(form, request.staff):
         try:
             channels = candidates(form.cleaned_data["carried"], form.cleaned_data["type"])
             _put_on_record(form, channels, request.staff)
-            asked = seal_data(KIND, [[channel.type, channel.id] for channel in channels])
-            return redirect(f"{reverse('channels-resolve')}?asked={asked}")
+            return redirect(_answer_url(channels, form.cleaned_data["carried"], form.cleaned_data["type"]))
         except Invalid as error:
             form.add_error("carried", str(error))
     return render(request, "tenants/resolve.html", _context(request, form), status=422)
+
+
+def _answer_url(channels: Iterable[Channel], carried: str, kind: str) -> str:
+    """Return the URL of the answer; it keeps what was typed too, unless that would make it too long."""
+    values = {"asked": seal_data(KIND, [[channel.type, channel.id] for channel in channels])}
+    typed = seal_data(TYPED, {"carried": carried, "type": kind})
+    if len(typed) <= MAX_SEALED:
+        values["typed"] = typed
+    return reverse("channels-resolve", query=values)
 
 
 def _may_look(form: ResolveForm, staff: Staff) -> bool:
@@ -71,6 +83,18 @@ def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
         "crumbs": crumbs,
         "answers": _resolved(asked, request.staff),
     }
+
+
+def _typed_in(request: StaffRequest) -> tuple[dict[str, str], str]:
+    """Return what was typed, as the person may see it, and what to know about it; nothing for an invalid URL."""
+    show, sealed = redactor_for(request.staff), request.GET.get("typed", "")
+    try:
+        typed = {name: str(value) for name, value in unseal_data(TYPED, sealed).items()} if sealed else {}
+    except (BadReference, AttributeError):
+        return {}, ""
+    hint = "" if typed.get("type") else show(hint_for(typed.get("carried", "")))
+    # A masked text could not be looked up again, so it is left out.
+    return {name: value for name, value in typed.items() if show(value) == value}, hint
 
 
 def _channels_in(sealed: str) -> list[Channel]:

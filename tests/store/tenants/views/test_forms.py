@@ -94,14 +94,14 @@ def test_a_user_is_added_with_identities(store, olga):
 def test_half_a_row_and_a_row_twice_are_named(store, olga):
     put_tenants(store)
     answer = olga.post("/tenants/outlocks/users/new/", USER | {"identity-0-type": "slack"})
-    assert "Type the id" in text_of(answer)
+    assert "Enter an id." in text_of(answer)
     twice = {f"identity-{n}-{key}": value for n in (0, 1) for key, value in (("type", "slack"), ("id", "U1"))}
     answer = olga.post("/tenants/outlocks/users/new/", USER | twice)
     assert "already in an earlier row" in text_of(answer)
     assert "USER#mara" not in of(store, "outlocks")
 
 
-@pytest.mark.parametrize("user_id", ["a#b", "a\x07b", "", " ", "x" * 101])
+@pytest.mark.parametrize("user_id", ["a#b", "a\x07b", "", " ", "x" * 101, "Bad Id", "../..", "a..b", "a7700900"])
 def test_ids_that_cannot_be_are_named(store, olga, user_id):
     put_tenants(store)
     answer = olga.post("/tenants/outlocks/users/new/", USER | {"user_id": user_id})
@@ -245,6 +245,30 @@ def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
     assert all("No tenant in your scope has that id." in text_of(answer) for answer in told)
     assert olga.post(url, {"to": "acme"}).status_code == 302
     assert mappers(store) == {"acme"}
+
+
+def test_the_choice_of_a_channels_new_tenant_says_whether_it_is_served(store, olga):
+    put_tenants(store, "outlocks", "acme")
+    store.put("TENANTS", tenant("acme", status="suspended"))
+    channels.claim("outlocks", BOT, ADMIN)
+    url = link(text_of(olga.get("/tenants/outlocks/channels/")), "move")
+    assert "Acme (acme): suspended, not served by the platform</option>" in text_of(olga.get(url))
+    unchosen = olga.post(url, {"to": ""})
+    assert unchosen.status_code == 422
+    assert "Choose a tenant." in text_of(unchosen)
+    moved = text_of(olga.post(url, {"to": "acme"}, follow=True))
+    assert "The platform does not serve Acme, whose status is suspended." in moved
+    assert mappers(store) == {"acme"}
+
+
+def test_a_channel_is_not_moved_to_a_deleted_tenant(store, olga):
+    put_tenants(store, "outlocks", "acme")
+    store.put("TENANTS", tenant("acme", status="deleted"))
+    channels.claim("outlocks", BOT, ADMIN)
+    url = link(text_of(olga.get("/tenants/outlocks/channels/")), "move")
+    assert "acme" not in text_of(olga.get(url))
+    assert "nothing can be changed on it" in text_of(olga.post(url, {"to": "acme"}))
+    assert mappers(store) == {"outlocks"}
 
 
 def test_a_bare_mapping_is_made_findable(store, olga):

@@ -4,6 +4,7 @@ from html import unescape
 
 import pytest
 
+from console.refs import seal_data
 from tenants import channels
 from tenants.keys import Channel
 from tests.support.tenants.items import mapping, tenant
@@ -75,6 +76,29 @@ def test_what_means_nothing_is_said_with_the_form_intact(store, olga, carried):
     answer = olga.post(URL, {"carried": carried, "type": ""})
     assert answer.status_code == 422
     assert "errorlist" in answer.content.decode()
+
+
+def test_a_number_without_its_country_code_is_explained_and_stays_in_the_box(store, olga, aiko):
+    page = ask(olga, "07700900777")
+    assert "It was not looked up on WhatsApp or SMS. Enter the number with its country code" in page
+    assert ">\n07700900777</textarea>" in page
+    page = ask(olga, "447700900777")
+    assert "The plus before the country code is missing. Should it be +447700900777?" in page
+    assert "447700900777" not in ask(aiko, "447700900777")
+    for sure in ("+447700900777", "8603294417750921", "azure-bot-app-id"):
+        assert "not looked up" not in ask(olga, sure)
+
+
+def test_a_long_text_is_resolved_without_being_kept(store, olga):
+    body = '{"api_app_id": "A024BE7LD", "text": "' + "x" * 5_000 + '"}'
+    answer = olga.post(URL, {"carried": body, "type": ""})
+    assert len(answer["Location"]) < 1_000
+    assert "CHANNEL#slack#A024BE7LD" in unescape(olga.get(answer["Location"]).content.decode())
+
+
+@pytest.mark.parametrize("typed", ["junk", seal_data("resolve-typed", ["odd"])])
+def test_what_was_typed_is_taken_from_our_own_address_only(store, olga, typed):
+    assert olga.get(URL, {"typed": typed}).status_code == 200
 
 
 def test_an_address_that_is_not_ours_asks_nothing(store, olga):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from console import clock
+from console.rounding import round_half_up
 from console.spreadsheets import cell
 
 Kind = Literal["bars", "stacked", "lines"]
@@ -150,4 +151,4 @@ def _format_seconds(seconds: float) -> str:
 
 def _short(value: Number) -> str:
     """Format with one decimal below 10, unless it is 0."""
-    return f"{value:,.1f}".removesuffix(".0") if value < 10 else f"{value:,.0f}"
+    return f"{round_half_up(value, 1):,}".removesuffix(".0") if value < 10 else f"{round_half_up(value):,}"

@@ -10,6 +10,7 @@ from console import clock
 from console.redaction import redact
 from console.redaction.masks import FULL_MASK
 from console.refs import keyed_pseudonym
+from console.rounding import round_half_up
 
 # Deeper levels are shown as one line of text; further nodes are counted, not shown.
 MAX_DEPTH = 10
@@ -210,7 +211,7 @@ def share_of(value: Any) -> Decimal | None:
 
 def per_cent(share: Decimal) -> str:
     """Format a share of one as a percentage, with at most one decimal: `87 %`, `99.5 %`."""
-    return f"{round(float(share) * 100, 1):g} %"
+    return f"{round_half_up(share * 100, 1)}".removesuffix(".0") + " %"
 
 
 def format_message_id(message_id: str) -> str:

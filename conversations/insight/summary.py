@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from console import clock
+from console.rounding import round_half_up
+from console.trees import format_code_name
 from conversations.companies import Company
 from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind
@@ -38,6 +40,8 @@ TOPICS = (Topic.OUTCOMES, Topic.WAITS, Topic.HAND_OFFS, Topic.FAILURES, Topic.US
 MOST_LISTED = 5
 # Decimals of a number in a notification.
 _DECIMALS = {"percent": 1, "money": 2}
+# Values that explain nothing.
+_SAY_NOTHING = frozenset({UNKNOWN, OTHER, "failed"})
 _WEEK = re.compile(r"(20\d\d)-W([0-5]\d)", re.ASCII)
 _WEEK_LONG = timedelta(weeks=1)
 
@@ -108,6 +112,37 @@ class SummarySection:
     numbers: Mapping[str, Figure]
     listed_title: str = ""
     listed: tuple[tuple[str, int, int], ...] = ()
+
+    @property
+    def others(self) -> tuple[int, int] | None:
+        """How many of the section's only number are not listed, and the week before; None if all of this week are."""
+        if not self.listed:
+            return None
+        (total,) = self.numbers.values()
+        now = int(total.value or 0) - sum(count for _, count, _ in self.listed)
+        before = int(total.before or 0) - sum(count for _, _, count in self.listed)
+        return (now, max(0, before)) if now > 0 else None
+
+    @property
+    def rows(self) -> tuple[tuple[str, int, int], ...]:
+        """What is listed, in words, with a last row for the others."""
+        shown = tuple((_words_of(name), count, before) for name, count, before in self.listed)
+        return (*shown, ("others", *self.others)) if self.others else shown
+
+    @property
+    def most_common(self) -> str:
+        """A sentence on the most frequent value that explains something, if there is one."""
+        named = next((each for each in self.listed if each[0] not in _SAY_NOTHING), None)
+        if named is None:
+            return ""
+        kind = self.listed_title.lower().removesuffix("s")
+        which = kind if named is self.listed[0] else f"named {kind}"
+        return f" Most common {which}: {_words_of(named[0])} ({named[1]:,})."
+
+
+def _words_of(name: str) -> str:
+    """Return a code of a service in words; a status stays as it is stored."""
+    return name if name.startswith("failed") else format_code_name(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +280,8 @@ def read_summary(company: Company, week: IsoWeek) -> WeeklySummary:
 # --- In words and as values -------------------------------------------------------------------------------------------
 
 
-# Values that explain nothing.
-_SAY_NOTHING = frozenset({UNKNOWN, OTHER, "failed"})
-
-
 def _sentences(summary: WeeklySummary) -> Iterator[str]:
-    of, listed = summary.figures, {each.slug: each.listed for each in summary.sections}
+    of, sections = summary.figures, {each.slug: each for each in summary.sections}
     if not of["conversations"].value:
         yield f"No conversations began this week (the week before: {of['conversations'].text_before})."
     else:
@@ -273,14 +304,12 @@ def _sentences(summary: WeeklySummary) -> Iterator[str]:
     if (overdue := of["answers_overdue"]).value or overdue.before:
         verb = "was" if overdue.value == 1 else "were"
         yield f"{_count(overdue, 'answer')} {verb} overdue{_before(overdue)}."
-    for key, slug, words, label in (
-        ("failed", "failures", "{} failed", "Most common cause"),
-        ("asked_for_a_person", "hand-offs", "A person was asked for in {}", "Most common reason"),
+    for key, slug, words in (
+        ("failed", "failures", "{} failed"),
+        ("asked_for_a_person", "hand-offs", "A person was asked for in {}"),
     ):
         if of[key].value or of[key].before:
-            named = next((each for each in listed[slug] if each[0] not in _SAY_NOTHING), None)
-            worst = f" {label}: {named[0]} ({named[1]:,})." if named else ""
-            yield f"{words.format(_count(of[key], 'conversation'))}{_before(of[key])}.{worst}"
+            yield f"{words.format(_count(of[key], 'conversation'))}{_before(of[key])}.{sections[slug].most_common}"
     yield f"AI tokens cost {of['cost_usd'].text}{_before(of['cost_usd'])}."
     if summary.budget is not None:
         is_past = summary.until < clock.now().date()
@@ -330,7 +359,7 @@ def _values(figure: Figure) -> dict[str, Any]:
 def _plain(figure: Figure, value: Any) -> float | int | None:
     if value is None:
         return None
-    return round(float(value), _DECIMALS[figure.unit]) if figure.unit in _DECIMALS else int(value)
+    return float(round_half_up(value, _DECIMALS[figure.unit])) if figure.unit in _DECIMALS else int(value)
 
 
 def _listed(row: tuple[str, int, int]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from console import clock
 from console.charts import Chart, ChartColumn, ChartRow
 from console.staff.colleagues import colleagues_of
+from console.trees import format_code_name
 from conversations.insight.conversation_facts import STAFF
 from conversations.insight.facts import FactKind
 from conversations.insight.identity import pseudonym_of
@@ -234,13 +235,19 @@ def _by_confidence(chart_id: str, caption: str, means: str, category: str, measu
 
     def make(numbers: Numbers, query: InsightQuery) -> ChartPanel:
         found = numbers[Topic.HAND_OFFS]
-        shown = ranked(found.parts(measure, 1))[:MOST_ROWS]
-        rows = [ChartRow(name, tuple(found.amount(measure, name, band) for band in bands)) for name in shown]
+        names = ranked(found.parts(measure, 1))
+        shown, rest = names[:MOST_ROWS], names[MOST_ROWS:]
+        amounts = {name: tuple(found.amount(measure, name, band) for band in bands) for name in names}
+        rows = [ChartRow(format_code_name(name), amounts[name]) for name in shown]
         links = [[NumberLink(Topic.HAND_OFFS, (measure, name, band)) for band in bands] for name in shown]
+        panel_links = link_numbers(rows, links)
+        if rest:
+            sums = tuple(map(sum, zip(*(amounts[name] for name in rest), strict=True)))
+            rows.append(ChartRow(f"{len(rest)} more", sums))
         columns = tuple(ChartColumn(f"Confidence {band}") for band in bands)
         chart = Chart(chart_id, caption, "stacked", "count", columns, tuple(rows), category=category)
         definition = f"{means} Grouped by the confidence of the middleware’s last routing, from 0 to 1."
-        return ChartPanel(chart, definition, link_numbers(rows, links))
+        return ChartPanel(chart, definition, panel_links)
 
     return make
 

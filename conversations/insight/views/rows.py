@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from console import clock
+from console.trees import format_code_name
 from conversations.converting import CHANNELS, conversation_url, reference_of, short_id, text_of, url_by_id, url_of
 from conversations.insight.facts import FactKind, InsightFact
 from conversations.insight.measures import ANY, Outcome, Topic, outcome_of
@@ -83,6 +84,8 @@ def describe_number(link: NumberLink, owners: Sequence[str], projects: Mapping[s
         parts = [known.get(each, "a colleague") for each in parts]
     elif measure == "of project":
         parts = [projects.get(each, each) for each in parts]
+    elif measure in ("reason", "intent"):
+        parts = [format_code_name(each) for each in parts]
     elif measure == "outcome":
         labels = {str(each): each.label for each in Outcome}
         parts = [labels.get(each, each) for each in parts]
@@ -91,7 +94,7 @@ def describe_number(link: NumberLink, owners: Sequence[str], projects: Mapping[s
 
 def _of_conversation(data: Mapping[str, Any], names: RowNames) -> tuple[Any, ...]:
     channel, project = str(data.get("channel", "")), str(data.get("project", ""))
-    why = data.get("why", "") if data.get("failed") else data.get("reason", "")
+    why = data.get("why", "") if data.get("failed") else format_code_name(str(data.get("reason", "")))
     people = sorted({names.people.get(each, "a colleague") for each in data.get("agents", {})})
     return (
         outcome_of(data).label,

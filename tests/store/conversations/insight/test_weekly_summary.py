@@ -116,6 +116,31 @@ def test_it_says_what_happened_and_how_that_was_the_week_before(store, monkeypat
     assert json.loads(json.dumps(data)) == data
 
 
+def test_the_named_reason_agrees_with_the_table_and_the_table_adds_up(store):
+    def asked(reason: str, times: int) -> list[dict]:
+        return [{**ASKED, "reason": reason}] * times
+
+    many = [("a_b", 3), ("c_d", 2), ("e_f", 2), ("g_h", 2), ("i_j", 1)]
+    count(MONDAY, *asked("other", 4), *(each for reason, times in many for each in asked(reason, times)))
+    found = read_summary(CUCUMBER, WEEK)
+    [section] = [each for each in found.sections if each.slug == "hand-offs"]
+    assert section.rows == (
+        ("other", 4, 0),
+        ("a b", 3, 0),
+        ("c d", 2, 0),
+        ("e f", 2, 0),
+        ("g h", 2, 0),
+        ("others", 1, 0),
+    )
+    assert any(each.endswith("Most common named reason: a b (3).") for each in found.sentences)
+    assert found.data["hand_off_reasons"][1] == {"name": "a_b", "value": 3, "before": 0}
+
+
+def test_an_eighth_is_rounded_up(store):
+    count(MONDAY, *[ANSWERED] * 7, ASKED)
+    assert any("people 13%" in each for each in read_summary(CUCUMBER, WEEK).sentences)
+
+
 def test_of_a_week_that_is_not_over_the_budget_is_as_of_now(store, monkeypatch):
     two_weeks()
     store.put("CONSOLE", {"pk": budgets.PARTITION, "sk": COMPANY, "amount": "10", "version": 1})

@@ -78,7 +78,8 @@ def save(
     if group is None and len(others) >= MOST:
         raise Invalid(f"A company has up to {MOST} groups.")
     group_id = group.id if group else _new_id(name, others)
-    entry = _trail_entry(company_id, name, {"members": len(named)}, staff)
+    more = {"members": len(named)} if group else {"members": len(named), "added": True}
+    entry = _trail_entry(company_id, name, more, staff)
     Group(_partition(company_id), group_id, stored_name=name, members=named).put(seen, entry)
     caching.invalidate(_groups, company_id)
 

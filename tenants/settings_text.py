@@ -67,6 +67,8 @@ KNOWN = (
     ),
 )
 BY_NAME = {setting.name: setting for setting in KNOWN}
+# What the form calls the fields of a tenant, by their stored names.
+LABELS: Mapping[str, str] = {"name": "Name"} | {each.name: each.label for each in KNOWN}
 
 
 @dataclass(frozen=True, slots=True)

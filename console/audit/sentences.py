@@ -3,6 +3,7 @@
 The schema leaves a payload's keys to its writers: a cause that is missing or of another type is left out.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -39,7 +40,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_LEAVE: ("dismissed it", "dismiss it"),
     Action.TARGET_MISSED: ("an answer became overdue", "note that an answer is overdue"),
     Action.LOCK_ENDED: ("ended the lock that the AI had left behind", "end the lock that the AI had left behind"),
-    Action.LEVELS_CHANGED: ("changed the service levels[ of {company}]", "change the service levels[ of {company}]"),
+    Action.LEVELS_CHANGED: ("changed the service levels[ of {levels}]", "change the service levels[ of {levels}]"),
     Action.BUDGET_CHANGED: ("changed the budget[ of {company}]", "change the budget[ of {company}]"),
     Action.GROUP_CHANGED: ("changed the group[ {group}]", "change the group[ {group}]"),
     Action.DESTINATION_CHANGED: (
@@ -95,7 +96,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
     Action.PERSON_SEARCHED: ("searched for personal data[: {why}]", "search for personal data"),
     Action.CONVERSATIONS_EXPORTED: ("exported conversations[ of {list}]", "export conversations[ of {list}]"),
-    Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
+    Action.AUDIT_EXPORTED: ("exported the audit review", "export the audit review"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
     Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),
     Action.CHAT_ENDED: ("ended the running session", "end the running session"),
@@ -154,6 +155,8 @@ _FIELDS = {
     "user": ("user",),
     "channel": ("channel",),
     "company": ("company",),
+    # Older entries have only the id of the company.
+    "levels": ("of", "company"),
     "conversation": ("tenant_conversation",),
     "stores": ("stores",),
     "list": ("list",),
@@ -165,6 +168,13 @@ _FIELDS = {
     "settings": ("changed",),
     "destination": ("destination",),
 }
+# What was added or removed, if the payload of an action that also changes it says so.
+_ADDED_OR_REMOVED: dict[str, str] = {
+    Action.GROUP_CHANGED: "the group[ {group}]",
+    Action.DESTINATION_CHANGED: "the destination[ {destination}]",
+}
+# Names of a tenant's settings in entries, and what the form calls them.
+_setting_labels: dict[str, str] = {}
 # Labels of actions whose words without their object are those of another action.
 _LABELS: dict[str, str] = {
     Action.HAND_OFF_ACKNOWLEDGE: "Accepted its return to the AI",
@@ -220,6 +230,11 @@ _CAUSES = {
 }
 
 
+def register_settings(labels: Mapping[str, str]) -> None:
+    """Register what forms call a tenant's settings, by their stored names. The app calls this once at start-up."""
+    _setting_labels.update(labels)
+
+
 def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     """Describe an entry: "Amira Haddad took over", "Routed to Returns team: reschedule, 56 %", "Tried to tag vip".
 
@@ -230,6 +245,9 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
         words = _unnamed(action)
         return f"{who}: {words}" if who else capfirst(words)
     fields = payload if isinstance(payload, dict) else {}
+    if (what := _ADDED_OR_REMOVED.get(action)) and (fields.get("added") or fields.get("deleted")):
+        verb = "remove" if fields.get("deleted") else "add"
+        done, attempted = f"{verb.removesuffix('e')}ed {what}", f"{verb} {what}"
     if outcome in (Result.CONFLICT, Result.FAILED) and action not in _FAILURES:
         words = f"tried to {_fill(attempted, fields)}"
     elif outcome == UNDONE:
@@ -271,6 +289,9 @@ def _fill(phrase: str, payload: dict[str, Any]) -> str:
     part, _, end = rest.partition("]")
     before, _, inner = part.partition("{")
     name, _, after = inner.partition("}")
+    if name == "settings":
+        names = text_of(payload.get("changed") or "").split(", ")
+        payload = {"changed": ", ".join(_setting_labels.get(each, each) for each in names)}
     value = next((words for field in _FIELDS[name] if (words := _words(payload.get(field)))), "")
     if name == "channel":
         value = _CHANNELS.get(value, value)

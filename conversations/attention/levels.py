@@ -25,7 +25,7 @@ from console.trail.actions import Action
 from console.trail.items import VersionedItem
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from conversations.attention.hours import WEEKDAYS, BusinessHours
-from conversations.companies import check_team_lead
+from conversations.companies import check_team_lead, name_or_id, project_names
 from conversations.records import STUCK_AFTER
 
 COMPANY, PROJECT = "COMPANY", "PROJECT#"
@@ -165,6 +165,14 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
     return items.get(_sort_key(project_id)) or StoredLevels(partition, _sort_key(project_id)), otherwise
 
 
+def _name_of(company_id: str, project_id: str) -> str:
+    """Return the name of the company, or of one of its projects with it, for the trail."""
+    if not project_id:
+        return name_or_id(company_id)
+    project = project_names([(company_id, project_id)]).get((company_id, project_id), project_id)
+    return f"{project} of {name_or_id(company_id)}"
+
+
 def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, staff: Staff) -> None:
     """Replace the levels of a company or project, with an entry in the trail. `values` are plain; None unsets a level.
 
@@ -172,7 +180,12 @@ def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, st
     """
     check_team_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
-    payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
+    payload = {
+        "company": company_id,
+        "project": project_id,
+        "of": _name_of(company_id, project_id),
+        "set": sorted(kept),
+    }
     entry = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
     StoredLevels(partition_of(company_id), _sort_key(project_id), **kept).put(seen, entry)
     forget()

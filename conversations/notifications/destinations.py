@@ -174,7 +174,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
     if len(known) >= MOST:
         raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
     seen = Destination(destination_id, company_id, values, clock.now())
-    _put(seen, values, (_new_secret(),), None, _entry(company_id, values, Actor.of(staff)))
+    _put(seen, values, (_new_secret(),), None, _entry(company_id, values, Actor.of(staff), added=True))
     return destination_id
 
 

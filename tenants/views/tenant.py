@@ -18,7 +18,7 @@ from tenants.readiness import readiness_of
 from tenants.reading import redactor_for
 from tenants.records import DELETED
 from tenants.settings import overwritten
-from tenants.settings_text import mask_secrets
+from tenants.settings_text import LABELS, mask_secrets
 from tenants.status import steps_from
 from tenants.views.frame import frame
 
@@ -61,7 +61,7 @@ def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
         "trail": trail,
         "overwritten": found,
         "differences": [
-            (key, *(show(mask_secrets(key, each)) if each else "" for each in pair))
+            (LABELS.get(key, key), *(show(mask_secrets(key, each)) if each else "" for each in pair))
             for key, pair in found.differences.items()
         ]
         if found

@@ -122,7 +122,7 @@ def test_an_auditor_finds_what_was_done_and_who_looked_and_sees_nothing_personal
     expect(page.get_by_text("tracking numbers are masked for your role")).to_be_visible()
     assert not re.search(r"7700\s?900", page.locator("main").inner_text())
     to(page, "Audit")
-    expect(page.locator(".entries, .timeline").get_by_text("exported the trail").first).to_be_visible()
+    expect(page.locator(".entries, .timeline").get_by_text("exported the audit review").first).to_be_visible()
     expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Queue")).to_have_count(0)
 
 

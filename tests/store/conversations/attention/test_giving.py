@@ -377,7 +377,9 @@ def test_levels_are_set_for_a_company_and_for_a_project_that_differs(store):
     for who, company, error in ((ANA, COMPANY, Forbidden), (LEAD, OTHER, NotFound)):
         with pytest.raises(error):
             levels.save(company, "", {}, 0, who)
-    assert len([each for each in store.all("AUDIT") if each["action_type"] == "levels.changed"]) == 3
+    entries = [each for each in store.all("AUDIT") if each["action_type"] == "levels.changed"]
+    assert len(entries) == 3
+    assert {json.loads(each["action_payload_redacted"])["of"] for each in entries} == {COMPANY, f"pi-2 of {COMPANY}"}
 
 
 # --- The team ---------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_the_trail_says_who_changed_what_and_never_the_address(store):
     destinations.delete(found(made.id), LEAD)
     base = {"destination": "Pager", "kind": "webhook", "on": True, "types": ["conversation.waiting"]}
     off = base | {"on": False}
-    expected = [base, off, off | {"new_secret": True}, off | {"deleted": True}]
+    expected = [base | {"added": True}, off, off | {"new_secret": True}, off | {"deleted": True}]
     assert sorted(map(str, map(sorted, map(dict.items, told(store))))) == sorted(
         map(str, map(sorted, map(dict.items, expected)))
     )

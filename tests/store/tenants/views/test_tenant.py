@@ -269,12 +269,12 @@ def test_history_shows_the_trail_and_what_the_platform_overwrote(store, olga):
     known = dict(stored.settings.known) | {"messages_per_day": 5}
     settings.save("outlocks", stored.name, known, stored.settings.others, stored.seen, ADMIN)
     page = body(olga.get("/tenants/outlocks/history/"))
-    assert "changed the tenant&#x27;s settings" in page
+    assert "changed the tenant&#x27;s settings: Messages per day" in page
     assert "Changed outside the console" not in page
     store.put("TENANTS", tenant())
     page = body(olga.get("/tenants/outlocks/history/"))
     assert "Changed outside the console" in page
-    assert "<code>messages_per_day</code>" in page
+    assert '<th scope="row">Messages per day</th>' in page
 
 
 def test_memories_are_read_page_by_page(store, olga):

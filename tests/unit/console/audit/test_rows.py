@@ -63,8 +63,30 @@ def row(**attributes):
         ),
         (
             {"action_type": "tenant.changed", "action_payload_redacted": '{"changed": "language, ai_model"}'},
-            "Changed the tenant's settings: language, ai_model",
+            "Changed the tenant's settings: language, AI model",
         ),
+        (
+            {"action_type": "levels.changed", "action_payload_redacted": '{"company": "c", "of": "Returns of Acme"}'},
+            "Changed the service levels of Returns of Acme",
+        ),
+        (
+            {"action_type": "levels.changed", "action_payload_redacted": '{"company": "c"}'},
+            "Changed the service levels of c",
+        ),
+        ({"action_type": "group.changed", "action_payload_redacted": '{"group": "Night"}'}, "Changed the group Night"),
+        (
+            {"action_type": "group.changed", "action_payload_redacted": '{"group": "Night", "added": true}'},
+            "Added the group Night",
+        ),
+        (
+            {
+                "action_type": "destination.changed",
+                "action_payload_redacted": '{"destination": "Pager", "deleted": true}',
+                "result": "failed",
+            },
+            "Tried to remove the destination Pager",
+        ),
+        ({"action_type": "audit.exported"}, "Exported the audit review"),
         (
             {"action_type": "target.missed", "actor": "timer"},
             "An answer became overdue",

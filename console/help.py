@@ -91,7 +91,7 @@ TOPICS = (
         "saved-views",
         "Saved views",
         (
-            "Set filters on the queue or on the conversations of a company or project, and choose Save this view. "
+            "Set filters on a list, such as the conversations of a company or project, and choose Save this view. "
             "Your views are beside the filters, and the current one is marked.",
             (
                 "Only you see your own views. Leads can share one with everybody who sees its company. A view of a "
@@ -130,7 +130,7 @@ TOPICS = (
                 "reveal in a day is limited."
             ),
         ),
-        _P.PII_REVEAL,
+        _P.HAND_OFF,
     ),
     HelpTopic(
         "saved-replies",

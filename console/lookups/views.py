@@ -4,6 +4,7 @@ The seal includes the username: only that person sees the typed text again. For 
 a link to results about a person works only for them and for an hour; then the search must be recorded again.
 """
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django import forms
@@ -17,15 +18,29 @@ from console.access import StaffRequest, signed_in
 from console.errors import BadReference
 from console.forms import NO_REASON, KeyField, add_reason_field
 from console.lookups.personal_searches import HOUR, has_reason, is_personal, needs_reason, record_search
-from console.permissions import Staff
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.search.meanings import MAX_LENGTH, MeaningKind, recognise
+from console.search.finders import finders
+from console.search.meanings import MAX_LENGTH, Meaning, MeaningKind, recognise
 from console.search.service import Results
 from console.search.service import search as search_stores
 
 _KIND = "search"
 # What people type when they look for a customer.
-_OF_CUSTOMERS = {MeaningKind.PHONE, MeaningKind.EMAIL, MeaningKind.NAME}
+_OF_CUSTOMERS = {MeaningKind.PHONE, MeaningKind.EMAIL}
+# What can be searched for: in words, with examples, and the kinds of which a reader's role must search one.
+_KINDS: tuple[tuple[str, str, frozenset[MeaningKind]], ...] = (
+    ("phone numbers in any format, and email addresses", "", frozenset(_OF_CUSTOMERS)),
+    ("ids of requests as pages show them", "req-…", frozenset({MeaningKind.REQUEST})),
+    ("whole ids of conversations", "…#…#…#…", frozenset({MeaningKind.CONVERSATION})),
+    ("whole keys of threads", "…#…#…", frozenset({MeaningKind.THREAD})),
+    ("ids of chatbot sessions, users and images", "", frozenset({MeaningKind.SESSION, MeaningKind.DIGEST})),
+    ("idempotency keys", "evt:… act:…", frozenset({MeaningKind.EVENT})),
+    ("names and ids of companies", "", frozenset({MeaningKind.COMPANY})),
+    ("names and ids of tenants, and ids of their users", "", frozenset({MeaningKind.TENANT, MeaningKind.USER})),
+    ("channels, and their ids alone", "slack:T024BE7LD", frozenset({MeaningKind.CHANNEL, MeaningKind.CHANNEL_ID})),
+    ("usernames of staff", "", frozenset({MeaningKind.STAFF})),
+)
 
 
 class SearchForm(forms.Form):
@@ -59,13 +74,28 @@ def search(request: StaffRequest) -> HttpResponse:
         except BadReference:
             return redirect("search")
         return _results(request, typed, username, int(at))
-    return render(request, "search/search.html", {"form": SearchForm(staff=request.staff)})
+    context = {"form": SearchForm(staff=request.staff), "kinds": _kinds_for(request.staff)}
+    return render(request, "search/search.html", context)
+
+
+def _kinds_for(staff: Staff) -> list[tuple[str, str, str]]:
+    """Return what a role can search for: in words, with examples, and the stores that have it."""
+    allowed = [each for each in finders() if staff.can(each.permission)]
+    stores = [
+        (words, shown, [each.title for each in allowed if kinds & each.find.keys()]) for words, shown, kinds in _KINDS
+    ]
+    return [(words, shown, ", ".join(titles)) for words, shown, titles in stores if titles]
+
+
+def _seeks_customer(meanings: Sequence[Meaning], staff: Staff) -> bool:
+    """Return whether a search for these looks among customers."""
+    return staff.can(Permission.CONVERSATION_READ) and any(each.kind in _OF_CUSTOMERS for each in meanings)
 
 
 def _found(request: StaffRequest, typed: str, form: SearchForm) -> HttpResponse:
     meanings, staff = recognise(typed), request.staff
     if not meanings:
-        return render(request, "search/search.html", {"form": form, "results": Results(), "seeks_customer": True})
+        return render(request, "search/search.html", {"form": form, "results": Results(), "typed": typed})
 
     def results() -> Results:
         return search_stores(meanings, staff)
@@ -93,6 +123,7 @@ def _results(request: StaffRequest, typed: str, username: str, at: int) -> HttpR
     context = {
         "form": form,
         "results": search_stores(meanings, staff),
-        "seeks_customer": any(each.kind in _OF_CUSTOMERS for each in meanings),
+        "seeks_customer": _seeks_customer(meanings, staff),
+        "typed": typed if is_own else "",
     }
     return render(request, "search/search.html", context)

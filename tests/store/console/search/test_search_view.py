@@ -107,6 +107,7 @@ def test_nothing_out_of_scope_is_a_hit(filled):
             answer = client.post("/search/", {"typed": typed, "reason": "complaint 4711"}, follow=True)
             assert answer.status_code == 200
             shown = text_of(answer).split("<main")[1].replace(f'value="{typed}"', "")
+            shown = shown.replace(f"Nothing found for “{typed}”", "")
             assert OTHER_COMPANY not in shown, (person.role, typed)
 
 
@@ -135,8 +136,8 @@ def test_a_company_and_a_tenant_are_found_by_name_and_a_tenant_s_id_in_any_case(
         answer = signed_in(admin()).post("/search/", {"typed": typed})
         assert answer["Location"] == url
     _, page = found(signed_in(member()), "Lumen Lamps")
-    assert "No customer found" in text_of(page)
-    assert "Search by full phone number or email." in text_of(page)
+    assert "Nothing found for “Lumen Lamps”" in text_of(page)
+    assert "Names of customers and what is outside your scope are not searched." in text_of(page)
     assert "Recognised as" not in text_of(page)
 
 
@@ -155,10 +156,48 @@ def test_a_message_is_said_to_need_its_thread_and_nonsense_is_nothing(filled):
     agent = signed_in(member())
     assert "You can only find a message within its thread" in text_of(found(agent, "msg_abc123")[1])
     odd = agent.post("/search/", {"typed": "what is this?"})
-    assert (odd.status_code, "No customer found" in text_of(odd)) == (200, True)
+    assert (odd.status_code, "Nothing found for “what is this?”" in text_of(odd)) == (200, True)
     assert agent.post("/search/", {"typed": " "}).status_code == 422
     assert agent.post("/search/", {"typed": "x\x00"}).status_code == 422
     assert agent.get("/search/?q=junk").status_code == 302
+
+
+def test_no_customer_is_missed_by_who_searches_none(filled):
+    agent, olga = signed_in(member()), signed_in(member("olga.novak", "onboarding", ["books"]))
+    assert "No customer found" in text_of(found(agent, "+447700900999")[1])
+    page = text_of(found(olga, "+447700900999")[1])
+    assert "No customer found" not in page
+    assert "Nothing found for “+447700900999”" in page
+
+
+@pytest.mark.parametrize(
+    ("role", "finds", "not_finds"),
+    [
+        (
+            "agent",
+            ("whole ids of conversations", "ids of chatbot sessions"),
+            ("usernames of staff", "ids of tenants"),
+        ),
+        ("onboarding", ("names and ids of tenants", "slack:T024BE7LD"), ("whole ids of conversations", "idempotency")),
+        ("auditor", ("idempotency keys",), ("usernames of staff",)),
+        ("admin", ("usernames of staff", "names and ids of tenants", "whole ids of conversations"), ()),
+    ],
+)
+def test_the_search_page_names_what_the_role_can_find(store, role, finds, not_finds):
+    page = text_of(signed_in(member("somebody", role, ["*"])).get("/search/"))
+    assert "Names of customers are not searched." in page
+    assert all(words in page for words in finds)
+    assert not any(words in page for words in not_finds)
+
+
+def test_help_has_the_keys_and_topics_of_the_role_only(store):
+    pages = {
+        each: text_of(signed_in(member(each, each, ["*"])).get("/help/")) for each in ("agent", "onboarding", "auditor")
+    }
+    for words in ("return to the AI (asks first)", "Answering a customer", "write a reply"):
+        assert {role for role, page in pages.items() if words in page} == {"agent"}
+    assert {role for role, page in pages.items() if "next and previous conversation" in page} == {"agent", "auditor"}
+    assert "queue" not in pages["auditor"].partition('id="saved-views"')[2].partition("</section>")[0]
 
 
 def test_who_has_nothing_in_scope_searches_nothing(filled):

@@ -160,4 +160,5 @@ def _as_read(meta: TenantMeta) -> Condition:
         if "S" not in meta.raw.get(name, {"S": ""}):
             # Other types cannot be compared here, so the console never overwrites them.
             raise Invalid(f"The stored {name} is not text. Only the platform can fix it.")
-    return as_read(meta, names) & not_deleted()
+    unchanged: Condition = as_read(meta, names) & not_deleted()
+    return unchanged

@@ -76,7 +76,8 @@ def check_exists(writes: TransactWrite, tenant_id: str) -> None:
 
 def not_deleted() -> Condition:
     """Return the condition that a META does not say that the tenant was deleted."""
-    return TenantMeta.status.does_not_exist() | (TenantMeta.status != DELETED)
+    condition: Condition = TenantMeta.status.does_not_exist() | (TenantMeta.status != DELETED)
+    return condition
 
 
 def as_read(item: TenantItem, names: Iterable[str]) -> Condition:

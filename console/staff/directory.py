@@ -75,8 +75,9 @@ class AccountRow:
 
     @property
     def lacks_second_factor(self) -> bool:
-        """Whether the role needs a second factor that the account does not have here."""
-        return second_factor.is_required(self.role) and not (self.second_factor or self.company_sign_in)
+        """Whether the account has no second factor here, though its role needs one; an administrator's always does."""
+        is_needed = self.role == Role.ADMIN or second_factor.is_required(self.role)
+        return is_needed and not (self.second_factor or self.company_sign_in)
 
     @property
     def is_unused(self) -> bool:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Literal
 
 from console import clock
-from console.rounding import round_half_up
 from console.spreadsheets import cell
+from console.trees import round_half_up
 
 Kind = Literal["bars", "stacked", "lines"]
 Unit = Literal["count", "seconds", "money", "cents", "percent"]

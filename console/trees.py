@@ -3,14 +3,13 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from console import clock
 from console.redaction import redact
 from console.redaction.masks import FULL_MASK
 from console.refs import keyed_pseudonym
-from console.rounding import round_half_up
 
 # Deeper levels are shown as one line of text; further nodes are counted, not shown.
 MAX_DEPTH = 10
@@ -207,6 +206,11 @@ def share_of(value: Any) -> Decimal | None:
     except (InvalidOperation, ValueError):
         return None
     return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
+
+
+def round_half_up(value: float | Decimal, decimals: int = 0) -> Decimal:
+    """Round a finite number as people expect it: 12.5 is 13, which Python alone rounds to the even 12."""
+    return Decimal(str(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def per_cent(share: Decimal) -> str:

@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.rounding import round_half_up
-from console.trees import format_code_name
+from console.trees import format_code_name, round_half_up
 from conversations.companies import Company
 from conversations.insight.budgets import MonthCost, month_costs, month_of
 from conversations.insight.facts import FactKind

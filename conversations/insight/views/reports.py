@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +18,7 @@ from console.answers import url_or_empty as address_of
 from console.caching import cached_for
 from console.errors import NotFound
 from console.permissions import Permission, Staff
+from console.store.calls import parallel
 from console.store.presence import table_ready
 from conversations.companies import names_for, projects_of
 from conversations.insight.budgets import MonthCost, month_costs
@@ -29,6 +31,9 @@ from conversations.insight.reports.parts import ChartPanel, Figure, NumberLink, 
 from conversations.insight.reports.usage import BY_PROJECT
 from conversations.insight.sums import MOST_OWNERS, InsightQuery, read_topics
 from tenants.queries import tenant_names
+
+# Companies whose projects are named on a page of several.
+MOST_NAMED = 8
 
 
 @requires(Permission.INSIGHT_READ)
@@ -86,10 +91,13 @@ def _build_report(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
 
 
 def _name_projects(report: Report, query: InsightQuery) -> Report:
-    """Replace the ids of projects by their names where one company is chosen: all companies have too many to read."""
-    if len(query.owners) != 1 or all(each.chart.id != BY_PROJECT.id for each in report.panels):
+    """Replace the ids of projects by their names, unless there are too many companies to read them of."""
+    if len(query.owners) > MOST_NAMED or all(each.chart.id != BY_PROJECT.id for each in report.panels):
         return report
-    names = project_names(query.owners[0])
+    names: dict[str, str] = {}
+    for found in parallel(*(partial(project_names, each) for each in query.owners)):
+        # Companies that share the id of a project share its bar, which is neither's by name.
+        names |= {each: name if names.get(each, name) == name else each for each, name in found.items()}
 
     def named(panel: ChartPanel) -> ChartPanel:
         if panel.chart.id != BY_PROJECT.id:

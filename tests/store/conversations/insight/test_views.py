@@ -14,6 +14,7 @@ from conversations.handoff import HandOffAction, intent_for, perform
 from conversations.models import Conversation
 from tests.items import put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
+from tests.support.conversations.insight.costs import PRICES, spend
 from tests.support.conversations.insight.kit import count_all
 
 HREF = re.compile(r'<a href="([^"]*/behind/[^"]*)">([^<]+)</a>')
@@ -243,6 +244,16 @@ def test_failed_is_one_share_in_every_report(pages):
 def rows_behind(page: str) -> list[list[str]]:
     rows = re.findall(r"<tr data-row>(.*?)</tr>", page, re.DOTALL)
     return [[re.sub(r"<[^>]*>", "", each).strip() for each in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_projects_are_named_on_a_page_of_several_companies(store, settings):
+    settings.INSIGHT_PRICES = PRICES
+    for company, project, name in ((COMPANY, "p", "Deliveries"), (OTHER_COMPANY, "other", "Returns")):
+        put_conversation(store, company_id=company, project_id=project, project_name=name)
+    spend(clock.now().date() - timedelta(days=1), 1, company_id=COMPANY)
+    client = signed_in(auditor(scope=[f"company:{each}" for each in (COMPANY, OTHER_COMPANY)]))
+    page = get(client, "/insight/cost/?period=7")
+    assert "Deliveries" in page.partition("Cost by project")[2]
 
 
 def test_rows_behind_a_number_show_ids_and_names_newest_first(store):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from django import forms
 from django.http import QueryDict
 
-from console.errors import ConsoleError, Invalid
+from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, TickedField, cleaned_by
 from console.permissions import Staff
 from tenants.companies import OUT_OF_SCOPE, linked_elsewhere
@@ -151,7 +151,7 @@ class ResolveForm(forms.Form):
 class CompaniesForm(forms.Form):
     """Companies to link: known ones in scope as checkboxes, others by id. `ids`: the chosen ones, once it is valid.
 
-    A company that another tenant has is asked about: `shared` has a checkbox for each, only where there is one.
+    `shared` has a checkbox for each company that another tenant has, once `check_shared` has found one.
     """
 
     shared = TickedField(required=False, label="Link to this tenant too", widget=forms.CheckboxSelectMultiple)
@@ -186,7 +186,7 @@ class CompaniesForm(forms.Form):
             del self.fields["shared"]
 
     def clean(self) -> None:
-        """Collect the ids, and check that each is in the person's scope, and whether another tenant has it."""
+        """Collect the ids and check that each is in the person's scope."""
         super().clean()
         other = self.cleaned_data.get("other", "").replace(",", " ").split()
         self.ids = tuple(dict.fromkeys([*self.cleaned_data.get("companies", []), *other]))
@@ -200,21 +200,20 @@ class CompaniesForm(forms.Form):
             else:
                 if not self.staff.scope.covers_company(each):
                     self.add_error("other", f"{each}: {OUT_OF_SCOPE}")
-        self._ask_about_shared()
+        self._shared = self.fields.pop("shared")
 
-    def _ask_about_shared(self) -> None:
-        field, ticked = self.fields.pop("shared"), self.cleaned_data.get("shared", [])
-        if self.errors:
+    def check_shared(self) -> None:
+        """Ask about each company that another tenant has, unless it is ticked. For a valid form.
+
+        Raises `Invalid` with the field `shared` added, and the store's errors.
+        """
+        found = linked_elsewhere(self.ids, self.tenant_id, self.staff)
+        unasked = [each for each in found if each not in self.cleaned_data.get("shared", [])]
+        if not unasked:
             return
-        try:
-            found = linked_elsewhere(self.ids, self.tenant_id, self.staff)
-        except ConsoleError:
-            self.add_error(None, "The console could not check whether another tenant has these companies. Try again.")
-            return
-        if not set(found).issubset(ticked):
-            self.fields["shared"] = field
-            choices = [(each, f"{each}, already linked to {words}") for each, words in found.items()]
-            field.choices = choices  # type: ignore[attr-defined]
-            for each, words in found.items():
-                if each not in ticked:
-                    self.add_error("shared", f"{each} is already linked to {words}. Tick it to link it here too.")
+        self.fields["shared"] = self._shared
+        choices = [(each, f"{each}, already linked to {words}") for each, words in found.items()]
+        self._shared.choices = choices  # type: ignore[attr-defined]
+        for each in unasked:
+            self.add_error("shared", f"{each} is already linked to {found[each]}. Tick it to link it here too.")
+        raise Invalid("Check the companies that another tenant has.")

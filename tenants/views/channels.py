@@ -15,7 +15,7 @@ from tenants import channels
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import TYPES, Channel
-from tenants.queries import check_tenant, list_first_tenants, load_tenant, read_guards, row_for, unfound_channels
+from tenants.queries import list_first_tenants, load_tenant, read_guards, unfound_channels
 from tenants.records import ACTIVE, DELETED, Tenant, TenantChannel, TenantRow
 from tenants.views.frame import (
     TenantConfirmation,
@@ -89,7 +89,8 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Give a channel to another tenant."""
     tenant, mine = _load(request, tenant_id, ref)
-    form = TenantIdForm(request.POST if request.method == "POST" else None, _others(tenant_id, request.staff))
+    others = _others(tenant_id, request.staff)
+    form = TenantIdForm(request.POST if request.method == "POST" else None, others)
     question = TenantConfirmation(
         title="Move this channel?",
         points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step, so no webhook is lost.",),
@@ -102,13 +103,12 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     def act() -> str:
         to = form.cleaned_data["to"].strip()
         try:
-            check_tenant(to, request.staff)
-            row = row_for(to, request.staff)
             channels.move(tenant_id, mine.channel, to, request.staff)
         except NotMapped:
             raise
         except NotFound as error:
             raise Invalid("No tenant in your scope has that id.") from error
+        row = next((each for each in others if each.tenant_id == to), None)
         if row is None or row.status == ACTIVE:
             return "The channel is moved."
         return (

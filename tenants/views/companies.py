@@ -44,6 +44,7 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
     )
 
     def act() -> str:
+        form.check_shared()
         for company_id in form.ids:
             if company_id not in linked:
                 companies.link(tenant_id, company_id, staff)

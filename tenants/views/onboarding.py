@@ -16,6 +16,7 @@ from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.form_pages import FORM_METHODS
 from console.permissions import Permission, Staff
+from console.store.calls import run_alongside
 from tenants import onboarding, settings
 from tenants.companies import linkable, linked_elsewhere, without_data
 from tenants.forms import CompaniesForm, IdentityForm
@@ -133,14 +134,15 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     """Show or process one of the steps after the first."""
     if step not in STEPS:
         raise NotFound
-    tenant = load_tenant(tenant_id, request.staff)
+    with run_alongside(onboarding.load_draft, tenant_id, request.staff) as reading:
+        tenant = load_tenant(tenant_id, request.staff)
     if tenant.status == DELETED:
         messages.info(request, "This tenant was discarded, so there is nothing left to onboard.")
         return redirect("tenant", tenant_id)
     if tenant.status != ONBOARDING:
         messages.info(request, "This tenant is not being onboarded. Change it here.")
         return redirect("tenant", tenant_id)
-    draft = onboarding.load_draft(tenant_id, request.staff)
+    draft = reading.result()
     page = _OnboardingPage(request, tenant, draft, step)
     # Settings are saved separately from the draft, so a late POST of that step can still be saved.
     if page.is_finished and step != "review" and (page.data is None or step != "settings"):
@@ -197,31 +199,39 @@ def _companies(page: _OnboardingPage) -> HttpResponse:
         known=linkable(staff),
         chosen=page.draft.companies,
     )
+    if page.data is not None and form.is_valid():
+        try:
+            form.check_shared()
+        except FAILURES as error:
+            return page.show(error, problem=describe_error(error, "the tenants"), form=form)
     return page.fill_in(form, lambda: replace(page.draft, companies=form.ids))
 
 
 def _review(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff, draft = page.tenant.tenant_id, page.request.staff, page.draft
-    shown: dict[str, Any] = {
-        "draft": draft,
-        "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
-        "admins": page.tenant.admins,
-        "without_data": without_data(draft.companies),
-        "shared": linked_elsewhere(draft.companies, tenant_id, staff).items(),
-    }
+
+    def shown() -> dict[str, Any]:
+        return {
+            "draft": draft,
+            "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
+            "admins": page.tenant.admins,
+            "without_data": without_data(draft.companies),
+            "shared": linked_elsewhere(draft.companies, tenant_id, staff).items(),
+        }
+
     if page.is_finished and page.data is not None:
         return _finished_already(page)
     if page.is_finished:
-        return page.show(readiness=readiness_of(page.tenant, staff), **shown)
+        return page.show(readiness=readiness_of(page.tenant, staff), **shown())
     if page.data is None:
-        return page.show(problems=onboarding.problems_of(tenant_id, draft, staff), **shown)
+        return page.show(problems=onboarding.problems_of(tenant_id, draft, staff), **shown())
     try:
         if page.data.get("version", "") != str(draft.version):
             raise DraftChanged
         onboarding.finish(tenant_id, draft, staff)
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
-        return page.show(error, problems=problems, problem=describe_error(error, "the tenant"), **shown)
+        return page.show(error, problems=problems, problem=describe_error(error, "the tenant"), **shown())
     messages.success(page.request, f"Saved. {_left_to_do(tenant_id, staff)}")
     return redirect("tenant", tenant_id)
 

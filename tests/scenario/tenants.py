@@ -110,6 +110,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
         "channels-resolve": [
             reverse("channels-resolve"),
             f"{reverse('channels-resolve')}?{urlencode({'asked': seal_data('resolve', asked)})}",
+            f"{reverse('channels-resolve')}?{urlencode({'typed': seal_data('resolve-typed', {'carried': '07700'})})}",
         ],
         **{
             route: [_of(route, tenant_id)]
@@ -168,7 +169,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[Post]]:
             ),
             (
                 _of("tenant-onboarding", f"{tenant_id}-companies", "companies"),
-                {"version": "1", "other": tenant_id},
+                {"version": "1", "other": tenant_id, "shared": tenant_id},
             ),
         ],
         "tenant-settings-change": [(_of("tenant-settings-change", tenant_id), _settings(tenant_id))],

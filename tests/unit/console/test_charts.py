@@ -91,7 +91,6 @@ def test_there_are_no_more_series_than_marks():
         (41.7, "percent", "42%"),
         (0.25, "percent", "0.3%"),
         (12.5, "percent", "13%"),
-        (100 / 8, "percent", "13%"),
         (2.5, "seconds", "2.5 s"),
         (100, "percent", "100%"),
         (None, "percent", "–"),

@@ -79,7 +79,7 @@ CALLS = {
     "tenants": (3, 2),
     "tenant-new": (1, 1),
     "tenant": (14, 13),
-    "tenant-onboarding": (12, 11),
+    "tenant-onboarding": (13, 11),
     "tenant-status": (4, 3),
     "tenant-user-change": (4, 3),
     "tenant-user-remove": (4, 3),

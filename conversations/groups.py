@@ -11,11 +11,11 @@ from pynamodb.attributes import UnicodeAttribute
 
 from console import caching
 from console.caching import cached_for
-from console.errors import Conflict, ConsoleError, Invalid
+from console.errors import ConsoleError, Invalid
 from console.permissions import Staff
 from console.store.models import TextListAttribute
 from console.trail.actions import Action
-from console.trail.items import VersionedItem
+from console.trail.items import ItemChanged, VersionedItem
 from console.trail.recording import SYSTEM_TRAIL, Actor, TrailEntry
 from conversations.companies import check_team_lead
 
@@ -26,7 +26,9 @@ SECONDS = 10
 class Group(VersionedItem):
     """Some agents of a company. Those that are read are shared by all requests of a process: never change one."""
 
-    CHANGED = "Somebody else has just changed this group, or added one with this name. Save again to replace theirs."
+    CHANGED = "Somebody else changed this group in the meantime."
+    TAKEN = "A group with this name already exists."
+    NAME_FIELD = "title"
     stored_name = UnicodeAttribute(attr_name="name", default="")
     members = TextListAttribute(default=list)
 
@@ -74,7 +76,7 @@ def save(
         raise Invalid(f"A group has up to {MOST_MEMBERS} members.")
     others = [each for each in _groups(company_id) if group is None or each.id != group.id]
     if any(each.name.casefold() == name.casefold() for each in others):
-        raise Conflict("A group with this name already exists.")
+        raise ItemChanged(Group.TAKEN, Group.NAME_FIELD)
     if group is None and len(others) >= MOST:
         raise Invalid(f"A company has up to {MOST} groups.")
     group_id = group.id if group else _new_id(name, others)

@@ -6,13 +6,13 @@ A field that a person leaves unchanged keeps its stored value exactly, even an i
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
 from console.errors import Invalid
+from console.form_pages import FormDifference
 from console.forms import PLAIN_TEXT
 from console.redaction.credentials import mask_credentials, restore_credentials
 from console.refs import is_digest_of, keyed_digest
@@ -71,16 +71,6 @@ class ChannelTypesField(forms.MultipleChoiceField):
     def valid_value(self, value: str) -> bool:
         """Return whether a type can be chosen; read the tenant's channels only if nothing else allows it."""
         return value in self._known or super().valid_value(value)
-
-
-@dataclass(frozen=True, slots=True)
-class SettingDifference:
-    """A field that differs from what is stored now. `by` says who changed it, "" if unknown."""
-
-    label: str
-    stored: str
-    typed: str
-    by: str = ""
 
 
 # Kinds of settings whose values are shown without their secrets.
@@ -188,11 +178,11 @@ class SettingsForm(forms.Form):
         """Digests of the stored values by field. The form carries them, to find out later who changed what."""
         return " ".join(f"{name}:{keyed_digest(self._sent(name, self.initial.get(name)))[:12]}" for name in self.fields)
 
-    def differences(self) -> list[SettingDifference]:
+    def differences(self) -> list[FormDifference]:
         """Return the fields where the input differs from what is stored now, in field order, with who changed them."""
         base = dict(each.split(":", 1) for each in self.data.get("base", "").split() if ":" in each)
         return [
-            SettingDifference(
+            FormDifference(
                 str(self[name].label), _format_value(stored), _format_value(typed), self._by(name, base, stored, typed)
             )
             for name in self.changed_data

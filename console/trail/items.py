@@ -6,6 +6,7 @@ An item is only written if it still has the version that the person saw, in one 
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from pynamodb.attributes import UnicodeAttribute
 from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
@@ -36,12 +37,15 @@ class ItemGone(NotFound):
 class VersionedItem(LenientItem):
     """An item with a version, which counts its changes. 0: it is not stored, or was stored without a version.
 
-    Each kind has its own words for whoever is second: `CHANGED`, and `TAKEN` if the key comes from a name.
+    Each kind has its own words for whoever is second: `CHANGED`, and `TAKEN` if the key comes from a name, which the
+    form has in `NAME_FIELD`. `updated_by` is who stored it last, "" if unknown.
     """
 
     CHANGED: ClassVar[str] = ""
     TAKEN: ClassVar[str] = ""
+    NAME_FIELD: ClassVar[str] = "name"
     version = WholeNumberAttribute(default=0)
+    updated_by = UnicodeAttribute(default="")
 
     def put(self, seen: int, entry: TrailEntry, *, before: str = "") -> None:
         """Store the item in place of version `seen` (0: of none), and of the item of sort key `before` if it moves.
@@ -51,6 +55,7 @@ class VersionedItem(LenientItem):
         kind, condition = type(self), self._as_seen(seen)
         moves = before not in ("", self.sk)
         self.version = 1 if moves else seen + 1
+        self.updated_by = entry.actor.name
 
         def add(writes: TransactWrite) -> None:
             if moves:
@@ -85,7 +90,7 @@ class VersionedItem(LenientItem):
                 writes.save(build(entry, clock.now()))
         except TransactionRefused as refused:
             if self.TAKEN and is_taken(refused.codes):
-                raise ItemChanged(self.TAKEN, "name") from refused
+                raise ItemChanged(self.TAKEN, self.NAME_FIELD) from refused
             raise ItemChanged(self.CHANGED) from refused
 
 

@@ -61,7 +61,7 @@ MINUTES = ("stuck_after", "unanswered_after", "first_answer", "next_answer", "re
 class StoredLevels(VersionedItem):
     """The levels that a company or project sets. An attribute that is absent is not set; one that drifted is None."""
 
-    CHANGED = "Somebody else has just changed these service levels. Save again to replace their change with yours."
+    CHANGED = "Somebody else changed these service levels in the meantime."
     stuck_after = WholeNumberAttribute(null=True)
     unanswered_after = WholeNumberAttribute(null=True)
     first_answer = WholeNumberAttribute(null=True)
@@ -69,6 +69,11 @@ class StoredLevels(VersionedItem):
     return_after = WholeNumberAttribute(null=True)
     hours = PlainMapAttribute(null=True)
     urgent_words = TextListAttribute(null=True)
+
+    @property
+    def sets_any(self) -> bool:
+        """Whether it sets a level: one that was put back to the others' levels stays stored, for its version."""
+        return self.is_stored and any(name in self.raw for name in (*MINUTES, "hours", "urgent_words"))
 
 
 def levels_of(company_id: str, project_id: str = "") -> ServiceLevels:
@@ -153,16 +158,27 @@ def _hours(stored: dict[str, Any]) -> BusinessHours | None:
         return None
 
 
-def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, ServiceLevels]:
-    """Return what a company or project sets, and the levels that apply where it sets nothing. One Query.
+@dataclass(frozen=True, slots=True)
+class LoadedLevels:
+    """What a company or project sets, the levels that apply `otherwise`, and the company's projects that set some."""
+
+    stored: StoredLevels
+    otherwise: ServiceLevels
+    projects: frozenset[str]
+
+
+def load(company_id: str, project_id: str, staff: Staff) -> LoadedLevels:
+    """Return the levels of a company or project, strongly consistent. One Query.
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
     check_team_lead(company_id, staff)
     partition = partition_of(company_id)
-    items = {each.id: each for each in StoredLevels.list_in(partition, MOST_PROJECTS + 1, consistent=False)}
+    items = {each.id: each for each in StoredLevels.list_in(partition, MOST_PROJECTS + 1)}
     otherwise = merge_levels(items.get(COMPANY), DEFAULTS) if project_id else DEFAULTS
-    return items.get(_sort_key(project_id)) or StoredLevels(partition, _sort_key(project_id)), otherwise
+    stored = items.get(_sort_key(project_id)) or StoredLevels(partition, _sort_key(project_id))
+    own = (key.removeprefix(PROJECT) for key, each in items.items() if key != COMPANY and each.sets_any)
+    return LoadedLevels(stored, otherwise, frozenset(own))
 
 
 def _name_of(company_id: str, project_id: str) -> str:
@@ -173,9 +189,10 @@ def _name_of(company_id: str, project_id: str) -> str:
     return f"{project} of {name_or_id(company_id)}"
 
 
-def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, staff: Staff) -> None:
-    """Replace the levels of a company or project, with an entry in the trail. `values` are plain; None unsets a level.
+def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, staff: Staff) -> bool:
+    """Replace the levels of a company or project, with an entry in the trail; return whether it now sets any.
 
+    `values` are plain; None unsets a level.
     Raises as `load`, and `Conflict` if the stored version is not `seen`.
     """
     check_team_lead(company_id, staff)
@@ -189,6 +206,7 @@ def save(company_id: str, project_id: str, values: dict[str, Any], seen: int, st
     entry = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
     StoredLevels(partition_of(company_id), _sort_key(project_id), **kept).put(seen, entry)
     forget()
+    return bool(kept)
 
 
 def _sort_key(project_id: str) -> str:

@@ -69,7 +69,7 @@ class DollarsAttribute(Attribute[Decimal]):
 class CostBudget(VersionedItem):
     """A company's budget; `amount` is None for none. `spent` and `unpriced` (tokens) are those of `month`, if any."""
 
-    CHANGED = "Somebody else has just changed this budget. Save again to replace their change with yours."
+    CHANGED = "Somebody else changed this budget in the meantime."
     amount = DollarsAttribute(null=True)
     month = UnicodeAttribute(null=True)
     spent = DollarsAttribute(null=True)

@@ -38,7 +38,7 @@ NOTIFIER = Actor("notifier", "service")
 class StoredDestination(VersionedItem):
     """A destination as it is stored; `secrets` are sealed."""
 
-    CHANGED = "Somebody else has just changed this destination. Do it again to replace their change."
+    CHANGED = "Somebody else changed this destination in the meantime."
     name = UnicodeAttribute(default="")
     kind = UnicodeAttribute(default="")
     address = UnicodeAttribute(default="")
@@ -65,7 +65,7 @@ class Destination:
     """A destination. `company_id` is "" for all companies; `version` is for the conditional write.
 
     `secrets` sign a webhook: the current one first, and the previous one until `both_until`; `sealed` are the secrets
-    as they are stored.
+    as they are stored. `updated_by` is the username of who stored it last.
     """
 
     id: str
@@ -76,6 +76,7 @@ class Destination:
     both_until: datetime | None = None
     sealed: tuple[str, ...] = ()
     version: int = 0
+    updated_by: str = ""
 
     @property
     def host(self) -> str:
@@ -153,6 +154,7 @@ def _read(item: StoredDestination, company_id: str) -> Destination:
         item.both_until,
         tuple(item.secrets),
         item.version,
+        item.updated_by,
     )
 
 

@@ -12,13 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, describe_error, posted_version, refresh_version_on_conflict
+from console.answers import FAILURES, answer, describe_error, posted_version
 from console.context import list_crumbs, read_only_reason
 from console.errors import BadReference, NotFound
-from console.form_pages import FORM_METHODS, FormPage, process_form
+from console.form_pages import FORM_METHODS, EditedItem, FormPage, StoredForm, process_form
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.store.calls import parallel
+from console.trail.items import ItemGone
 from console.trail.recording import new_action_id
 from conversations.companies import company_named, name_or_id
 from conversations.notifications import addresses, deliveries, destinations
@@ -27,7 +28,7 @@ from conversations.notifications.destinations import Destination, DestinationVal
 from conversations.notifications.notification import NotificationType
 
 _REFERENCE, _TEST = "destination", "destination test"
-_GONE = "This destination no longer exists."
+_GONE, _DELETED = "This destination no longer exists.", "The destination is deleted."
 
 
 class DestinationForm(forms.Form):
@@ -76,14 +77,6 @@ class DestinationForm(forms.Form):
         types = tuple(NotificationType(each) for each in cleaned["types"])
         kind = DestinationKind(cleaned["kind"])
         return DestinationValues(cleaned["title"], kind, cleaned["address"], types, cleaned["is_on"])
-
-
-class DeletionForm(DestinationForm):
-    """The form for deleting a destination, whose stored values may be invalid."""
-
-    def is_valid(self) -> bool:
-        """Return True: the values are not stored."""
-        return True
 
 
 @requires(Permission.TEAM_LEAD)
@@ -143,38 +136,60 @@ def new(request: StaffRequest) -> HttpResponse:
 @requires(Permission.TEAM_LEAD)
 @require_http_methods(FORM_METHODS)
 def change(request: StaffRequest, ref: str) -> HttpResponse:
-    """Change a destination, or delete it, depending on the button pressed."""
-    staff, seen = request.staff, _load(request, ref)
-    values = seen.values
-    stored = {
-        "title": values.name,
-        "kind": values.kind.value,
-        "address": values.address,
-        "types": [each.value for each in values.types],
-        "is_on": values.is_on,
-    }
-    deletes = "delete" in request.POST
-    data = None if request.method != "POST" else stored if deletes else request.POST
-    form = (DeletionForm if deletes else DestinationForm)(data, seen.company_id, initial=stored)
-    back = _with_company("notifications", seen.company_id) if deletes else _url("destination", seen)
+    """Change a destination, or delete it, depending on the button pressed. If it is gone, the form adds it anew."""
+    staff, deletes = request.staff, "delete" in request.POST
+    company_id, seen = _find(request, ref)
+    listed = _with_company("notifications", company_id)
+    if seen is None and request.method != "POST":
+        raise NotFound(_GONE)
+    if seen is None and deletes:
+        # Somebody deleted it already, or the button was clicked twice.
+        messages.success(request, _DELETED)
+        return redirect(listed)
+    stored = _stored_form(seen)
+    initial = stored.values if stored else {}
+    data = None if request.method != "POST" else initial if deletes else request.POST
+    form = DestinationForm(data, company_id, initial=initial)
 
     def act() -> str:
+        if seen is None:
+            raise ItemGone(_GONE)
         as_seen = replace(seen, version=posted_version(request))
-        with refresh_version_on_conflict(context, lambda: seen.version):
-            if deletes:
-                destinations.delete(as_seen, staff)
-                return "The destination is deleted."
-            destinations.change(as_seen, form.values(), staff)
+        if deletes:
+            destinations.delete(as_seen, staff)
+            return _DELETED
+        destinations.change(as_seen, form.values(), staff)
         return "Saved."
 
+    def add_anew() -> dict[str, Any]:
+        token = seal(_REFERENCE, company_id, new_action_id())
+        action = _with_company("destination-new", company_id)
+        return {"destination": None, "token": token, "action": action, "back": listed}
+
     context = {
-        "company": name_or_id(seen.company_id),
+        "company": name_or_id(company_id),
         "destination": seen,
-        "version": request.POST.get("version", seen.version),
-        "crumbs": _crumbs(seen.company_id, values.name),
-        "back": _url("destination", seen),
+        "crumbs": _crumbs(company_id, seen.values.name if seen else "Change a destination"),
+        "back": _url("destination", seen) if seen else listed,
     }
-    return process_form(request, FormPage("notifications/form.html", form, "the destination", back, context), act)
+    back = listed if deletes or seen is None else _url("destination", seen)
+    edits = EditedItem("this destination", stored, lambda: _stored_form(_find(request, ref)[1]), add_anew)
+    page = FormPage("notifications/form.html", form, "the destination", back, context, edits)
+    return process_form(request, page, act, validates=not deletes)
+
+
+def _stored_form(seen: Destination | None) -> StoredForm | None:
+    """Return a destination as its form shows it; None if there is none."""
+    if seen is None:
+        return None
+    values = {
+        "title": seen.values.name,
+        "kind": seen.values.kind.value,
+        "address": seen.values.address,
+        "types": [each.value for each in seen.values.types],
+        "is_on": seen.values.is_on,
+    }
+    return StoredForm(seen.version, values, seen.updated_by)
 
 
 @requires(Permission.TEAM_LEAD)
@@ -246,12 +261,17 @@ def _page(seen: Destination) -> dict[str, Any]:
 
 def _load(request: StaffRequest, ref: str) -> Destination:
     """Return the destination of a sealed reference, if the person leads its company. Raises `NotFound`."""
-    company_id, destination_id = unseal(_REFERENCE, ref, 2)
-    destinations.check_manager(company_id, request.staff)
-    found = destinations.find(company_id, destination_id)
+    found = _find(request, ref)[1]
     if found is None:
         raise NotFound(_GONE)
     return found
+
+
+def _find(request: StaffRequest, ref: str) -> tuple[str, Destination | None]:
+    """Return the company of a sealed reference and its destination; None if it is deleted. Raises `NotFound`."""
+    company_id, destination_id = unseal(_REFERENCE, ref, 2)
+    destinations.check_manager(company_id, request.staff)
+    return company_id, destinations.find(company_id, destination_id)
 
 
 def _url(route: str, seen: Destination) -> str:

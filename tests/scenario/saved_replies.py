@@ -75,7 +75,7 @@ def posts(side: Side, username: str) -> dict[str, list[tuple[str, dict[str, Any]
     changed, deleted = reference(side, "to change"), reference(side, "to delete")
     return {
         "saved-reply-new": [(reverse("saved-reply-new"), typed | {"token": own})],
-        "saved-reply-change": [(reverse("saved-reply-change", args=[changed]), typed | {"seen": _seen(changed)})],
+        "saved-reply-change": [(reverse("saved-reply-change", args=[changed]), typed | {"version": _seen(changed)})],
         "saved-reply-delete": [(reverse("saved-reply-delete", args=[deleted]), {"seen": _seen(deleted)})],
     }
 

@@ -149,10 +149,11 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     token = seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off_of(item)), Staff.of(by))
     give = {"token": token, "receiver": f"colleague:{side.username}", "why": "knows the case"}
     groups = reverse("agent-groups", args=[side.company_id])
+    managers = {"title": "Managers", "members": [side.username], "version": "1"}
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
         "budget": [(reverse("budget", args=[side.company_id]), {"amount": "250", "version": "1"})],
-        "agent-groups": [(f"{groups}?group={GROUP}", {"title": "Managers", "version": "1"})],
+        "agent-groups": [(f"{groups}?group={GROUP}", managers)],
         "destination-new": [(_of_company("destination-new", side), DESTINATION | {"token": _new(side)})],
         "destination": [
             (_destination("destination", side), form)

@@ -150,7 +150,7 @@ def check_writer(owner: Owner, staff: Staff) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """A saved view. `filters` are empty if the stored ones cannot be read; `version` is the stored version."""
+    """A saved view. `filters` are empty if the stored ones cannot be read; `version` and `updated_by` are stored."""
 
     owner: Owner
     id: str
@@ -158,6 +158,7 @@ class SavedView:
     of: FilteredList
     filters: tuple[tuple[str, str], ...] = ()
     version: int = 0
+    updated_by: str = ""
 
     @property
     def reference(self) -> str:
@@ -183,7 +184,7 @@ class SavedView:
 class StoredView(VersionedItem):
     """A saved view as it is stored."""
 
-    CHANGED = "Somebody else changed this view in the meantime. Check its name, then save again."
+    CHANGED = "Somebody else changed this view in the meantime."
     TAKEN = "A view with this name already exists. Choose another name."
     name = UnicodeAttribute(default="")
     of = UnicodeAttribute(attr_name="list", default="")
@@ -289,4 +290,4 @@ def _record(item: StoredView, owner: Owner) -> SavedView | None:
     if owner.kind is not OwnerKind.STAFF and filters.get("company", "") != owner.id:
         filters = {}
     name = text_of(item.name, LONGEST_NAME) or item.sk
-    return SavedView(owner, item.sk, name, of, tuple(filters.items()), item.version)
+    return SavedView(owner, item.sk, name, of, tuple(filters.items()), item.version, item.updated_by)

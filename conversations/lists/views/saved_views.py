@@ -14,7 +14,7 @@ from console.access import StaffRequest, requires
 from console.answers import posted_version
 from console.context import list_crumbs, read_only_reason
 from console.errors import ConsoleError, NotFound
-from console.form_pages import FORM_METHODS, FormPage, process_form
+from console.form_pages import FORM_METHODS, EditedItem, FormPage, StoredForm, process_form
 from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
 from console.trail.items import ItemGone
 from console.trees import isolated
@@ -211,18 +211,23 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         return redirect(back)
     names = names_for(staff)
     form = ViewNameForm(request.POST if request.method == "POST" else None, initial={"name": view.name})
-    if "delete" in request.POST:
-        form.fields["name"].required = False
+    deletes = "delete" in request.POST
     context = _row(view, names) | {"back": back, "crumbs": _crumbs("Change a view")}
 
     def act() -> str:
-        if "delete" in request.POST:
+        if deletes:
             service.delete(view, posted_version(request), staff)
             return "The view is deleted."
         service.rename(view, form.cleaned_data["name"], posted_version(request), staff)
         return "The view is renamed."
 
-    return process_form(request, FormPage("saved_views/change.html", form, _ABOUT, back, context), act)
+    edits = EditedItem("this view", _stored_form(view), lambda: _stored_form(records.load(ref, staff)))
+    page = FormPage("saved_views/change.html", form, _ABOUT, back, context, edits)
+    return process_form(request, page, act, validates=not deletes)
+
+
+def _stored_form(view: SavedView) -> StoredForm:
+    return StoredForm(view.version, {"name": view.name}, view.updated_by)
 
 
 def _crumbs(here: str) -> list[dict[str, str]]:

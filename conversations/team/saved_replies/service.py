@@ -26,6 +26,7 @@ from conversations.team.saved_replies.filling import fill
 
 LONGEST_NAME, LONGEST_TEXT, MOST = 60, 1_600, 200
 REFERENCE = "saved reply"
+GONE = "This saved reply no longer exists."
 _PREFIX = "SAVED_REPLIES#"
 
 
@@ -35,7 +36,6 @@ class SavedReply(VersionedItem):
     CHANGED = "Somebody else changed this saved reply in the meantime."
     name = UnicodeAttribute(default="")
     text = UnicodeAttribute(default="")
-    updated_by = UnicodeAttribute(default="")
     updated_at = InstantAttribute(null=True)
 
     @property
@@ -119,7 +119,7 @@ def load(reference: str, staff: Staff) -> SavedReply:
     if not owner.is_seen_by(staff):
         raise NotFound
     if (found := SavedReply.find(partition_of(owner), saved_id)) is None:
-        raise ItemGone("This saved reply no longer exists.")
+        raise ItemGone(GONE)
     return found
 
 
@@ -219,7 +219,7 @@ def _to_write(reference: str, seen: str, staff: Staff) -> SavedReply:
 
 def _put(saved: SavedReply, name: str, text: str, action: Action, staff: Staff) -> None:
     saved.name, saved.text = name, text
-    saved.updated_by, saved.updated_at = staff.username, clock.now()
+    saved.updated_at = clock.now()
     saved.put(saved.version, _entry(saved, action, staff))
 
 

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.context import list_crumbs, read_only_reason, wants_fragment
-from console.errors import BadReference, Conflict, NotFound
-from console.form_pages import FORM_METHODS, FormPage, process_form
+from console.errors import BadReference, NotFound
+from console.form_pages import FORM_METHODS, EditedItem, FormPage, StoredForm, process_form
 from console.permissions import FOR_ALL, Owner, OwnerKind, Permission, Staff
-from console.trail.items import ItemChanged, ItemGone
+from console.trail.items import ItemGone
 from conversations.companies import companies_for
 from conversations.converting import summary_of
 from conversations.finding.queries import load_row
@@ -88,44 +88,32 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
     """Change a saved reply. If somebody else changed or deleted it meanwhile, the form keeps what was typed."""
     owner = service.owner_of(ref)
     check_writer(owner, request.staff)
-    if request.method != "POST":
-        saved = service.load(ref, request.staff)
-        form = SavedReplyForm(initial={"name": saved.name, "text": saved.text})
-        context = _context(owner, request.staff, "Change a saved reply", saved)
-        return render(request, _FORM, context | {"form": form})
-    form = SavedReplyForm(request.POST)
-    context = _context(owner, request.staff, "Change a saved reply") | {"seen": request.POST.get("seen", "")}
+    is_posted = request.method == "POST"
+    seen = None if is_posted else _stored_form(ref, request.staff)
+    if seen is None and not is_posted:
+        raise ItemGone(service.GONE)
+    form = SavedReplyForm(request.POST if is_posted else None, initial=seen.values if seen else {})
 
     def act() -> str:
-        typed, seen = form.cleaned_data, request.POST.get("seen", "")
-        changed = service.change(ref, typed["name"], typed["text"], seen, request.staff)
+        typed, version = form.cleaned_data, request.POST.get("version", "")
+        changed = service.change(ref, typed["name"], typed["text"], version, request.staff)
         return "Saved reply changed." if changed else "Nothing to change."
 
-    try:
-        page = FormPage(_FORM, form, _ABOUT, _list_url(owner), context)
-        return process_form(request, page, act, passing=(ItemChanged,))
-    except ItemChanged as error:
-        return _lost(request, ref, form, error)
-    except ItemGone:
-        return _gone(request, owner, form)
+    def add_anew() -> dict[str, Any]:
+        return {"token": service.new_token(owner), "action": _new_url(owner)}
 
-
-def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: ItemChanged) -> HttpResponse:
-    """Show the form as typed, next to what is now stored; saving again overwrites that."""
-    owner = service.owner_of(ref)
-    try:
-        saved = service.load(ref, request.staff)
-    except ItemGone:
-        return _gone(request, owner, form)
-    context = _context(owner, request.staff, "Change a saved reply", saved)
-    return answer(request, _FORM, context | {"form": form, "stored": saved}, error)
-
-
-def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResponse:
-    """Show the form as typed; saving now adds a new saved reply."""
     context = _context(owner, request.staff, "Change a saved reply")
-    context |= {"form": form, "is_gone": True, "token": service.new_token(owner), "action": _new_url(owner)}
-    return answer(request, _FORM, context, Conflict())
+    edits = EditedItem("this saved reply", seen, lambda: _stored_form(ref, request.staff), add_anew)
+    return process_form(request, FormPage(_FORM, form, _ABOUT, _list_url(owner), context, edits), act)
+
+
+def _stored_form(ref: str, staff: Staff) -> StoredForm | None:
+    """Return a saved reply as the form shows it; None if it was deleted. Raises `NotFound`."""
+    try:
+        saved = service.load(ref, staff)
+    except ItemGone:
+        return None
+    return StoredForm.of(saved, {"name": saved.name, "text": saved.text})
 
 
 @requires(Permission.HAND_OFF)

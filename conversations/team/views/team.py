@@ -1,6 +1,7 @@
 """`/team/`: a lead's team; the service levels, groups and budget of a company."""
 
 import re
+from collections.abc import Mapping
 from datetime import time
 from decimal import Decimal
 from typing import Any
@@ -15,13 +16,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.answers import posted_version, refresh_version_on_conflict, url_or_empty
+from console.answers import posted_version, url_or_empty
 from console.context import list_crumbs, read_only_reason
 from console.errors import NotFound
-from console.form_pages import FORM_METHODS, FormPage, process_form
-from console.permissions import Permission
+from console.form_pages import FORM_METHODS, EditedItem, FormPage, StoredForm, process_form
+from console.permissions import Permission, Staff
 from console.staff.colleagues import colleagues_of
 from console.store.calls import submit
+from console.trail.items import ItemGone
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
@@ -158,7 +160,9 @@ class GroupForm(forms.Form):
         error_messages={"required": "Enter a name."},
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
-    members = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    members = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, error_messages={"required": "Choose at least one member."}
+    )
 
 
 class DollarsField(forms.DecimalField):
@@ -218,28 +222,36 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
     projects = {each.project_id: each.name for each in projects_of(company_id).projects}
     if project_id and project_id not in projects:
         raise NotFound
-    stored, otherwise = levels.load(company_id, project_id, staff)
-    data = request.POST if request.method == "POST" else None
-    form = LevelsForm(data, initial=_initial(stored), of_project=bool(project_id))
+    loaded = levels.load(company_id, project_id, staff)
+    seen, resets = _stored_levels(loaded), "reset" in request.POST
+    data = None if request.method != "POST" else seen.values if resets else request.POST
+    form = LevelsForm(data, initial=seen.values, of_project=bool(project_id))
     address = reverse("service-levels", args=[company_id])
     context = {
         "company": company,
         "project": projects.get(project_id, ""),
-        "projects": [(each, f"{address}?project={each}", name) for each, name in projects.items()],
-        "otherwise": otherwise,
-        "version": request.POST.get("version", stored.version),
+        "projects": [(f"{address}?project={each}", name, each in loaded.projects) for each, name in projects.items()],
+        "otherwise": loaded.otherwise,
+        "sets_any": loaded.stored.sets_any,
+        "back": address if project_id else reverse("team"),
         "can_write": not read_only_reason(),
         "crumbs": _crumbs(company.name, "Service levels"),
     }
 
     def act() -> str:
-        version = posted_version(request)
-        with refresh_version_on_conflict(context, lambda: levels.load(company_id, project_id, staff)[0].version):
-            levels.save(company_id, project_id, form.values(), version, staff)
-        return "Saved. The queue uses the new levels right away. Alerts use them when a conversation changes."
+        is_set = levels.save(company_id, project_id, {} if resets else form.values(), posted_version(request), staff)
+        which = "Saved. The queue uses the new levels"
+        if not is_set:
+            which = f"Saved. {'The company’s levels' if project_id else 'The defaults'} apply now. The queue uses them"
+        return f"{which} right away. Alerts use them when a conversation changes."
 
-    back = request.get_full_path()
-    return process_form(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
+    edits = EditedItem("these service levels", seen, lambda: _stored_levels(levels.load(company_id, project_id, staff)))
+    page = FormPage("team/levels.html", form, "the service levels", request.get_full_path(), context, edits)
+    return process_form(request, page, act, validates=not resets)
+
+
+def _stored_levels(loaded: levels.LoadedLevels) -> StoredForm:
+    return StoredForm.of(loaded.stored, _initial(loaded.stored))
 
 
 @requires(Permission.TEAM_LEAD)
@@ -247,12 +259,10 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
 def budget(request: StaffRequest, company_id: str) -> HttpResponse:
     """Show and change what a company plans to spend on AI tokens in a month."""
     staff, company = request.staff, _company(request, company_id)
-    stored = budgets.load(company_id, staff)
-    initial = {} if stored.amount is None else {"amount": f"{stored.amount:.2f}"}
-    form = BudgetForm(request.POST if request.method == "POST" else None, initial=initial)
+    seen = _stored_budget(company_id, staff)
+    form = BudgetForm(request.POST if request.method == "POST" else None, initial=seen.values)
     context = {
         "company": company,
-        "version": request.POST.get("version", stored.version),
         "can_write": not read_only_reason(),
         "crumbs": _crumbs(company.name, "Budget"),
         "cost_url": reverse("insight-report", args=["cost"], query={"company": company_id}),
@@ -260,11 +270,16 @@ def budget(request: StaffRequest, company_id: str) -> HttpResponse:
 
     def act() -> str:
         version, amount = posted_version(request), form.cleaned_data["amount"]
-        with refresh_version_on_conflict(context, lambda: budgets.load(company_id, staff).version):
-            budgets.save(company_id, amount, version, staff)
+        budgets.save(company_id, amount, version, staff)
         return "The company has no budget now." if amount is None else f"Saved: ${amount:,.2f} a month."
 
-    return process_form(request, FormPage("team/budget.html", form, "the budget", request.path, context), act)
+    edits = EditedItem("this budget", seen, lambda: _stored_budget(company_id, staff))
+    return process_form(request, FormPage("team/budget.html", form, "the budget", request.path, context, edits), act)
+
+
+def _stored_budget(company_id: str, staff: Staff) -> StoredForm:
+    stored = budgets.load(company_id, staff)
+    return StoredForm.of(stored, {"amount": None if stored.amount is None else f"{stored.amount:.2f}"})
 
 
 @requires(Permission.TEAM_LEAD)
@@ -275,24 +290,23 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     known = {each.id: each for each in groups.of_company(company_id)}
     wanted, is_deletion = request.GET.get("group", ""), "delete" in request.POST
     address = reverse("agent-groups", args=[company_id])
-    if wanted and wanted not in known:
-        if not is_deletion:
-            raise NotFound
+    if wanted and wanted not in known and request.method != "POST":
+        raise NotFound
+    if wanted and wanted not in known and is_deletion:
         # Somebody deleted it already, or the button was clicked twice.
         messages.success(request, GROUP_DELETED)
         return redirect(address)
     group = known.get(wanted)
     colleagues = colleagues_of(company_id)
     names = {each.username: each.name for each in colleagues}
-    initial = {"title": group.name, "members": list(group.members)} if group else {}
+    seen = _stored_group(group) if group else None
+    initial = seen.values if seen else {}
     typed = initial if is_deletion else request.POST
     form = GroupForm(typed if request.method == "POST" else None, initial=initial)
-    members = [*names.items(), *((each, each) for each in (group.members if group else ()) if each not in names)]
-    form.fields["members"].choices = members  # type: ignore[attr-defined]
+    _offer_members(form, names, group)
     context = {
         "company": company,
         "group": group,
-        "version": request.POST.get("version", group.version if group else 0),
         "rows": [
             (f"{address}?group={each.id}", each, [names.get(name, name) for name in each.members])
             for each in known.values()
@@ -302,22 +316,33 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
     }
 
     def act() -> str:
-        seen = posted_version(request) if group else 0
-        with refresh_version_on_conflict(context, lambda: _version_of(company_id, group)):
-            if is_deletion and group:
-                groups.delete(company_id, group, seen, staff)
-                return GROUP_DELETED
-            groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, group, seen)
+        if wanted and group is None:
+            raise ItemGone("This group no longer exists.")
+        version = posted_version(request) if group else 0
+        if is_deletion and group:
+            groups.delete(company_id, group, version, staff)
+            return GROUP_DELETED
+        groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, group, version)
         return "The group is saved."
 
-    page = FormPage("team/groups.html", form, "the group", address, context)
+    def read() -> StoredForm | None:
+        found = groups.find(company_id, wanted)
+        _offer_members(form, names, group, found)
+        return _stored_group(found) if found else None
+
+    edits = EditedItem("this group", seen, read, lambda: {"group": None, "action": address}) if wanted else None
+    page = FormPage("team/groups.html", form, "the group", address, context, edits)
     return process_form(request, page, act, validates=not (is_deletion and group))
 
 
-def _version_of(company_id: str, group: Group | None) -> int:
-    """Return the current version of a group; 0 if it does not exist."""
-    found = groups.find(company_id, group.id) if group else None
-    return found.version if found else 0
+def _offer_members(form: GroupForm, names: Mapping[str, str], *of: Group | None) -> None:
+    """Offer colleagues (names by username) as members, and those that a group has already."""
+    others = {name: name for group in of if group for name in group.members if name not in names}
+    form.fields["members"].choices = [*names.items(), *others.items()]  # type: ignore[attr-defined]
+
+
+def _stored_group(group: Group) -> StoredForm:
+    return StoredForm.of(group, {"title": group.name, "members": list(group.members)})
 
 
 def _company(request: StaffRequest, company_id: str) -> Any:

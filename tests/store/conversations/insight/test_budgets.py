@@ -379,7 +379,7 @@ def test_a_form_that_is_behind_says_so_and_changes_nothing(store):
     assert budgets.load(COMPANY, ADMIN).amount == Decimal("1000.50")
     answer = client.post(address, {"amount": "300", "version": "0"})
     assert answer.status_code == 409
-    assert "Somebody else has just changed this budget." in answer.content.decode()
+    assert "You changed this budget in another window." in answer.content.decode()
     assert budgets.load(COMPANY, ADMIN).amount == Decimal("1000.50")
     assert 'value="1000.50"' in client.get(address).content.decode()
     assert client.post(address, {"amount": "", "version": "1"}).status_code == 302

@@ -148,7 +148,7 @@ def test_who_is_second_changes_nothing(store, first, second):
     seen = add()
     CHANGES[first](seen)
     before = store.all("CONSOLE"), store.all("AUDIT")
-    with pytest.raises(Conflict, match="Somebody else has just changed this destination"):
+    with pytest.raises(Conflict, match="Somebody else changed this destination"):
         CHANGES[second](seen)
     assert (store.all("CONSOLE"), store.all("AUDIT")) == before
 

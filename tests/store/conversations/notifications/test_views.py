@@ -206,9 +206,7 @@ def test_it_is_changed_as_it_was_seen(store, lead):
     assert "Saved." in text_of(answer)
     assert (found(made.id).values.name, found(made.id).values.is_on) == ("Pager", False)
     again = lead.post(url(made) + "change/", TYPED | {"version": 1, "title": "Too late"})
-    assert "Somebody else has just changed this destination. Do it again to replace their change." in text_of(
-        again, 409
-    )
+    assert "You changed this destination in another window." in text_of(again, 409)
     assert 'value="Too late"' in again.content.decode()
     assert found(made.id).values.name == "Pager"
     # The form has the version that is there now.
@@ -235,7 +233,7 @@ def test_it_is_deleted_whatever_is_wrong_with_it(store, lead, damage):
     if damage:
         store.update("CONSOLE", {"pk": destinations.partition_of(COMPANY), "sk": made.id}, **damage)
     late = lead.post(url(made) + "change/", {"delete": 1, "version": 7})
-    assert "Somebody else has just changed this destination" in text_of(late, 409)
+    assert "changed this destination in the meantime" in text_of(late, 409)
     assert 'value="Help desk"' in late.content.decode()
     answer = lead.post(url(made) + "change/", {"delete": 1, "version": 1}, follow=True)
     assert "The destination is deleted." in text_of(answer)
@@ -282,7 +280,7 @@ def test_a_new_secret_is_made_of_what_was_seen(store, lead):
     assert "For 24 hours, notifications are signed with the previous one too." in text_of(press(lead, made, "renew"))
     new, old = found(made.id).secrets
     assert old == made.secrets[0]
-    assert "Somebody else has just changed this destination" in text_of(press(lead, made, "renew"), 409)
+    assert "Somebody else changed this destination in the meantime." in text_of(press(lead, made, "renew"), 409)
     assert found(made.id).secrets == (new, old)
 
 

@@ -217,7 +217,7 @@ def test_a_lost_race_is_told_and_can_be_sent_again(agent):
     for typed in ({"name": "Texts"}, {"delete": "1"}):
         lost = agent.post(url, typed | {"version": "1"})
         assert lost.status_code == 409
-        assert "Somebody else changed this view in the meantime." in text_of(lost)
+        assert "You changed this view in another window." in text_of(lost)
         assert version(lost) == "2"
     assert agent.post(url, {"name": "x", "version": "junk"}).status_code == 404
     assert agent.post(url, {"name": "Texts", "version": "2"}).status_code == 302

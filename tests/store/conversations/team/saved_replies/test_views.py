@@ -54,7 +54,11 @@ def errors(answer) -> list[str]:
 def send(client, url: str, **typed):
     """Open the form, and send it as a browser would."""
     form = client.get(url)
-    hidden = {each: field(form, each) for each in ("token", "seen") if f'name="{each}"' in form.content.decode()}
+    hidden = {
+        each: field(form, each)
+        for each in ("token", "seen", "version", "opened")
+        if f'name="{each}"' in form.content.decode()
+    }
     return client.post(url, hidden | typed, follow=True)
 
 
@@ -179,12 +183,12 @@ def test_a_lost_race_is_told_with_both_versions_and_saving_again_replaces(store,
     form = of_all.get(url_of(reference))
     service.change(reference, "Theirs", "Their words", version(reference, ADMIN), ADMIN)
     typed = {"name": "Mine", "text": "My words"}
-    lost = of_all.post(url_of(reference), typed | {"seen": field(form, "seen")})
+    lost = of_all.post(url_of(reference), typed | {"version": field(form, "version")})
     assert lost.status_code == 409
-    for words in ("Somebody else changed this saved reply in the meantime.", "Their words", "My words"):
+    for words in ("changed this saved reply in the meantime.", "Their words", "My words"):
         assert words in text_of(lost)
     assert [each["text"] for each in saved(store)] == ["Their words"]
-    of_all.post(url_of(reference), typed | {"seen": field(lost, "seen")})
+    of_all.post(url_of(reference), typed | {"version": field(lost, "version")})
     assert [each["text"] for each in saved(store)] == ["My words"]
 
 
@@ -192,9 +196,9 @@ def test_what_was_typed_survives_a_deletion_and_can_be_added_anew(store, of_all)
     reference = added(OURS, ADMIN)
     form = of_all.get(url_of(reference))
     service.delete(reference, version(reference, ADMIN), ADMIN)
-    lost = of_all.post(url_of(reference), {"name": "Mine", "text": "My words", "seen": field(form, "seen")})
+    lost = of_all.post(url_of(reference), {"name": "Mine", "text": "My words", "version": field(form, "version")})
     assert lost.status_code == 409
-    assert "Somebody else deleted this saved reply in the meantime." in text_of(lost)
+    assert "Somebody deleted this saved reply in the meantime." in text_of(lost)
     assert "My words" in text_of(lost)
     assert not saved(store)
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})

@@ -26,7 +26,7 @@ def posted_version(request: HttpRequest) -> int:
 
 
 def posted_text(request: HttpRequest, name: str) -> str:
-    """Return a text field with CRLF as LF, which is how the browser counts `maxlength`."""
+    """Return a text field with CRLF as LF, as the limits count it."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 

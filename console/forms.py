@@ -72,8 +72,8 @@ class FilterForm(forms.Form):
         """The invalid filters, one sentence each."""
         return [
             f"{self.fields[name].label or name.capitalize()}: {error} This filter was ignored."
-            for name, errors in self.errors.items()
-            for error in errors
+            for name in self.errors
+            for error in self[name].errors
         ]
 
 

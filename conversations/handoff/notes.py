@@ -21,8 +21,8 @@ def save_note(primary_channel: str, conversation_id: str, staff: Staff, note: st
     was read), `NoTrail`, `ItemFull` and the store's errors.
     """
     staff.require(Permission.HAND_OFF)
-    if len(note) > MAX_TEXT:
-        raise Invalid(f"Shorten the note: it can have up to {MAX_TEXT:,} characters.")
+    if (over := len(note) - MAX_TEXT) > 0:
+        raise Invalid(f"{over:,} too many: a note can have up to {MAX_TEXT:,} characters.")
     item = Conversation.get(primary_channel, conversation_id, consistent_read=True, attributes_to_get=list(ATTRIBUTES))
     if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
         raise NotFound

@@ -153,8 +153,8 @@ def _check_texts(intent: Intent, reason: str, note: str) -> None:
         raise Invalid("Say why you are taking it from a colleague.")
     if intent.action is HandOffAction.ASSIGN and not reason:
         raise Invalid("Say why you are assigning it. Your colleague will see it.")
-    if max(len(reason), len(note)) > MAX_TEXT:
-        raise Invalid(f"Shorten the text: a reason or note can have up to {MAX_TEXT:,} characters.")
+    if (over := max(len(reason), len(note)) - MAX_TEXT) > 0:
+        raise Invalid(f"{over:,} too many: a reason or note can have up to {MAX_TEXT:,} characters.")
 
 
 def _load(primary_channel: str, conversation_id: str) -> Conversation:

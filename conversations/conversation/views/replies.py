@@ -27,6 +27,7 @@ from console.staff.throttling import TooManyAttempts
 from console.store.connection import known_absent
 from conversations.attention.panel import holds
 from conversations.conversation.reply_box import reply_box
+from conversations.conversation.views.conversation import conversation_page
 from conversations.converting import conversation_url, hand_off_of, known_list_context, summary_of
 from conversations.finding.queries import load_row
 from conversations.handoff.notes import save_note
@@ -151,7 +152,12 @@ def load_template(request: StaffRequest, ref: str) -> HttpResponse:
 @post_only_form("conversation", "ref")
 def note(request: StaffRequest, ref: str) -> HttpResponse:
     """Save the holder's note for the next person."""
-    save_note(*_key(ref), request.staff, posted_text(request, "note"))
+    typed = posted_text(request, "note")
+    try:
+        save_note(*_key(ref), request.staff, typed)
+    except Invalid as refused:
+        messages.warning(request, f"Your note was not saved. {refused}")
+        return conversation_page(request, ref, status=refused.status, typed_note=typed)
     messages.success(request, "Your note is saved.")
     return redirect(_back(request, ref))
 

@@ -17,7 +17,7 @@ _NAMED = ["{" + name + "}" for name in PLACEHOLDERS]
 
 
 class _LinesField(forms.CharField):
-    """Text with LF line ends, which the browser's `maxlength` counts as one character."""
+    """Text with LF line ends, which counts as one character."""
 
     widget = forms.Textarea(attrs={"rows": 8, "dir": "auto"})
 

@@ -149,7 +149,7 @@ def pick(request: StaffRequest, ref: str) -> HttpResponse:
     """List saved replies, filled in for a conversation: a page with a search (`q`), or for htmx only the list."""
     item = load_row(ref, request.staff)
     is_fragment = wants_fragment(request)
-    wanted = "" if is_fragment else request.GET.get("q", "").strip()[: service.LONGEST_NAME]
+    wanted = "" if is_fragment else request.GET.get("q", "").strip()
     summary = summary_of(item, request.staff)
     context = {
         "reference": ref,

@@ -45,6 +45,7 @@ def _minutes(label: str, help_text: str) -> forms.IntegerField:
         help_text=help_text,
         min_value=1,
         max_value=MOST_MINUTES,
+        error_messages={"max_value": f"Enter {MOST_MINUTES:,} minutes (30 days) or less."},
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
 

@@ -58,7 +58,7 @@ def test_a_field_has_its_label_help_and_errors():
         '<div class="field text"><label for="id_name">A &lt; B</label>'
         f'{field}<p class="help" id="id_name_helptext">As in &lt;passports&gt;</p>{field.errors}</div>'
     )
-    assert "This field is required." in of_field(field)
+    assert "Fill this in." in of_field(field)
     assert "errorlist" not in of_field(Form({"name": "x"})["name"])
 
 

@@ -71,12 +71,12 @@ def test_what_was_typed_leads_to_a_sealed_address(reviewer, typed, url):
     [
         ({"event_id": "nobody"}, "No matches."),
         ({"event_id": "evt:rp:"}, "No matches."),
-        ({"event_id": ""}, "This field is required."),
+        ({"event_id": ""}, "Fill this in."),
         ({"event_id": "a\x00b"}, "characters"),
         ({"event_id": "é" * 1500}, "at most 2,048 bytes"),
         ({"event_id": "x" * 3000}, "at most 2,048 bytes"),
         ({"conversation_id": "STAFF#ada.admin"}, "No matches."),
-        ({"conversation_id": ""}, "This field is required."),
+        ({"conversation_id": ""}, "Fill this in."),
     ],
 )
 def test_what_leads_nowhere_is_said_beside_the_forms(reviewer, typed, said):

@@ -50,7 +50,7 @@ def test_it_changes_the_note_and_the_time_and_nothing_else(store):
 def test_it_may_be_as_long_as_it_may_be(store):
     put(store, **held_by("ana"))
     save(ANA, "n" * 2000)
-    with pytest.raises(Invalid, match="up to 2,000 characters"):
+    with pytest.raises(Invalid, match="1 too many: a note can have up to 2,000 characters"):
         save(ANA, "n" * 2001)
     assert stored(store)["hand_off_note"] == "n" * 2000
 

@@ -360,8 +360,8 @@ def test_the_cost_report_of_all_companies_lists_those_with_a_budget(store):
         ("1e3", "Enter an amount such as 1,250.00."),
         ("NaN", "Enter an amount such as 1,250.00."),
         (".", "number"),
-        ("1.234", "2 decimal"),
-        ("9" * 12, "less"),
+        ("1.234", "Use at most 2 decimals."),
+        ("9" * 12, "Enter 999,999,999 or less."),
     ],
 )
 def test_what_is_no_amount_is_said_at_the_field(store, amount, problem):

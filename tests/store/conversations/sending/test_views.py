@@ -441,6 +441,15 @@ def test_only_the_holder_asks_for_a_template(store, outbox):
 # --- The note ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_note_that_is_too_long_is_refused_in_words_and_kept(store, client):
+    note = "n" * 3000
+    answer = client.post(url("conversation-note"), {"note": note})
+    assert answer.status_code == 400
+    text = text_of(answer)
+    assert "Your note was not saved. 1,000 too many: a note can have up to 2,000 characters." in text
+    assert f">{note}</textarea>" in text
+
+
 def test_the_holder_saves_a_note_at_any_time(store, client):
     assert client.post(url("conversation-note"), {"note": "Wants a call\r\ntomorrow"}).status_code == 302
     item = store.get("CONVERSATIONS", primary_channel=CHANNEL, conversation_id=CONVERSATION)

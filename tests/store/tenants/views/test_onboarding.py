@@ -82,7 +82,7 @@ def test_the_id_is_made_of_the_name_or_typed(store, novak):
     ("typed", "words"),
     [
         ({"name": ""}, "Enter a name."),
-        ({"name": "x" * 121}, "at most 120"),
+        ({"name": "x" * 121}, "1 too many: up to 120 characters."),
         ({"name": "!!!"}, "The console cannot make one from this name"),
         ({"tenant_id": "A#b"}, "lower-case letters"),
         ({"tenant_id": "a\x01b"}, "lower-case letters"),

@@ -11,7 +11,7 @@ All of these items expire after `KEPT`.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -345,6 +345,11 @@ def _url_of(reference: Any) -> str:
 def list_deliveries(destination_id: str, *, failed: bool = False) -> list[NotificationSummary]:
     """Return a destination's latest deliveries, or its failed ones. One Query; raises the store's errors."""
     return [NotificationSummary.of(each) for each in _latest((_FAILED if failed else _ALL) + destination_id)]
+
+
+def is_failing(latest: Iterable[NotificationSummary], failed: Collection[NotificationSummary]) -> bool:
+    """Return whether a destination with these deliveries does not get everything: some failed, or are tried again."""
+    return bool(failed) or any(each.is_retried for each in latest)
 
 
 def _latest(partition: str) -> list[NotificationDelivery]:

@@ -7,6 +7,7 @@ second factors are.
 
 import base64
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,8 +22,9 @@ from console.errors import BadReference, Conflict, Forbidden, Invalid
 from console.permissions import Permission, Staff
 from console.store.models import InstantAttribute, TextListAttribute
 from console.trail.actions import Action
-from console.trail.items import VersionedItem
+from console.trail.items import ItemChanged, VersionedItem
 from console.trail.recording import COMMAND_LINE, SYSTEM_TRAIL, Actor, TrailEntry, new_action_id, record
+from console.trees import isolated
 from conversations.companies import check_team_lead
 from conversations.notifications.addresses import DestinationKind, address_problem
 from conversations.notifications.notification import OF_COMPANIES, NotificationType
@@ -173,6 +175,7 @@ def add(company_id: str, values: DestinationValues, staff: Staff, destination_id
         if there.values == values:
             return destination_id
         raise Conflict("This form has already added a destination. Check the list.")
+    _check_address(values, known.values())
     if len(known) >= MOST:
         raise Invalid(f"You can have up to {MOST} destinations. Delete one first.")
     seen = Destination(destination_id, company_id, values, clock.now())
@@ -184,6 +187,8 @@ def change(seen: Destination, values: DestinationValues, staff: Staff) -> None:
     """Change a destination if it is still as `seen`, with an entry in the trail. Raises as `add`."""
     check_manager(seen.company_id, staff)
     values = _checked(seen.company_id, values)
+    if (values.kind, values.address) != (seen.values.kind, seen.values.address):
+        _check_address(values, (each for each in list_destinations(seen.company_id) if each.id != seen.id))
     signing = seen.secrets or (_new_secret(),)
     _put(seen, values, signing, seen.both_until, _entry(seen.company_id, values, Actor.of(staff)))
 
@@ -284,6 +289,13 @@ def _checked(company_id: str, values: DestinationValues) -> DestinationValues:
     if not types:
         raise Invalid("Choose at least one event.")
     return replace(values, name=name, address=address, types=types)
+
+
+def _check_address(values: DestinationValues, others: Iterable[Destination]) -> None:
+    """Raise `ItemChanged` if another destination of the same owner has this kind and address."""
+    for each in others:
+        if (each.values.kind, each.values.address) == (values.kind, values.address):
+            raise ItemChanged(f"This address is already a destination: {isolated(each.values.name)}.", "address")
 
 
 # --- Secrets ----------------------------------------------------------------------------------------------------------

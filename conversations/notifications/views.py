@@ -16,12 +16,12 @@ from console.answers import FAILURES, answer, describe_error, posted_version
 from console.context import list_crumbs, read_only_reason
 from console.errors import BadReference, NotFound
 from console.form_pages import FORM_METHODS, EditedItem, FormPage, StoredForm, process_form
-from console.permissions import Permission
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.store.calls import parallel
 from console.trail.items import ItemGone
 from console.trail.recording import new_action_id
-from conversations.companies import company_named, name_or_id
+from conversations.companies import companies_for, company_named, name_or_id
 from conversations.notifications import addresses, deliveries, destinations
 from conversations.notifications.addresses import DestinationKind
 from conversations.notifications.destinations import Destination, DestinationValues
@@ -29,6 +29,8 @@ from conversations.notifications.notification import NotificationType
 
 _REFERENCE, _TEST = "destination", "destination test"
 _GONE, _DELETED = "This destination no longer exists.", "The destination is deleted."
+_NO_EMAIL = "Email isn’t set up here."
+_MOST_COMPANIES = 50
 
 
 class DestinationForm(forms.Form):
@@ -44,7 +46,6 @@ class DestinationForm(forms.Form):
     address = forms.CharField(
         max_length=addresses.LONGEST_ADDRESS,
         label="Address",
-        help_text="The URL of a webhook, the ARN of a topic, or an email address.",
         error_messages={"required": "Enter an address."},
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "ltr", "spellcheck": "false"}),
     )
@@ -59,6 +60,11 @@ class DestinationForm(forms.Form):
         super().__init__(data, **options)
         offered = ((each.value, each.label) for each in destinations.kinds())
         self.fields["kind"].choices = list(offered)  # type: ignore[attr-defined]
+        self.fields["address"].help_text = (
+            "The URL of a webhook, the ARN of a topic, or an email address."
+            if _has_email()
+            else f"The URL of a webhook or the ARN of a topic. {_NO_EMAIL}"
+        )
         types = [(each.value, each.label) for each in destinations.types_for(company_id)]
         self.fields["types"].choices = types  # type: ignore[attr-defined]
 
@@ -96,7 +102,7 @@ def index(request: StaffRequest) -> HttpResponse:
             "destination": each,
             "url": _url("destination", each),
             "failed": len(gave_up),
-            "is_failing": bool(gave_up) or any(one.is_retried for one in sent),
+            "is_failing": deliveries.is_failing(sent, gave_up),
         }
         for each, sent, gave_up in zip(found, read[: len(found)], read[len(found) :], strict=True)
     ]
@@ -107,8 +113,40 @@ def index(request: StaffRequest) -> HttpResponse:
         "new_url": _with_company("destination-new", company_id),
         "crumbs": list_crumbs(("Team", reverse("team")), here="Notifications"),
         "can_write": not read_only_reason(),
+        "none_title": "No destinations yet" if company_id else "No destinations for all companies yet",
+        "invitation": _invite(),
     }
+    if not company_id:
+        context |= _of_companies(request.staff)
     return render(request, "notifications/index.html", context)
+
+
+def _has_email() -> bool:
+    return DestinationKind.EMAIL in destinations.kinds()
+
+
+def _invite() -> str:
+    """Say what can be added here, and what is told there."""
+    what = "a webhook, an Amazon SNS topic or an email address" if _has_email() else "a webhook or an Amazon SNS topic"
+    told = f"Add {what}. The console notifies it when a conversation waits, is overdue or needs attention."
+    return told if _has_email() else f"{told} {_NO_EMAIL}"
+
+
+def _of_companies(staff: Staff) -> dict[str, Any]:
+    """Return the companies that have destinations of their own. One Query each, of the first `_MOST_COMPANIES`."""
+    companies = companies_for(staff)
+    shown = companies[:_MOST_COMPANIES]
+    found = parallel(*(partial(destinations.list_destinations, each.company_id) for each in shown))
+    rows = [
+        {"name": each.name, "url": _with_company("notifications", each.company_id), "count": len(its)}
+        for each, its in zip(shown, found, strict=True)
+        if its
+    ]
+    return {
+        "of_companies": rows,
+        "more_companies": len(companies) > len(shown),
+        "most_companies": _MOST_COMPANIES,
+    }
 
 
 @requires(Permission.TEAM_LEAD)
@@ -252,6 +290,7 @@ def _page(seen: Destination) -> dict[str, Any]:
         "is_webhook": seen.values.kind is DestinationKind.WEBHOOK,
         "change_url": _url("destination-change", seen),
         "latest": latest,
+        "is_failing": deliveries.is_failing(latest, failed),
         "failed": failed,
         "most": deliveries.SHOWN,
         "can_write": not read_only_reason(),

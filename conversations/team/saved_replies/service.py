@@ -175,11 +175,14 @@ def new_token(owner: Owner) -> str:
 def add(token: str, name: str, text: str, staff: Staff) -> None:
     """Add a saved reply under the reference of `new_token`. Idempotent.
 
-    Raises `Invalid` if its owner has `MOST`, `Conflict` if the form added a different one, `Forbidden`, `NotFound`.
+    Raises `Invalid` if its owner has `MOST`, `ItemChanged` if the name is taken, `Conflict` if the form added a
+    different one, `Forbidden`, `NotFound`.
     """
     owner, saved_id = _opened(token)
     check_writer(owner, staff)
     known = SavedReply.list_in(partition_of(owner), MOST, needs_table=True)
+    if saved_id not in (each.id for each in known):
+        _check_name(name, known)
     if len(known) >= MOST and saved_id not in (each.id for each in known):
         raise Invalid(f"You can have up to {MOST} saved replies here. Delete one first.")
     try:
@@ -193,11 +196,13 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
 def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> bool:
     """Change a saved reply; return False if nothing would change.
 
-    Raises `ItemChanged` unless its version is `seen`, `ItemGone`, `Forbidden`, `NotFound`.
+    Raises `ItemChanged` unless its version is `seen`, or if the name is taken, `ItemGone`, `Forbidden`, `NotFound`.
     """
     found = _to_write(reference, seen, staff)
     if (found.name, found.text) == (name, text):
         return False
+    if name.casefold() != found.name.casefold():
+        _check_name(name, SavedReply.list_in(found.pk, MOST, needs_table=True))
     _put(found, name, text, Action.SAVED_REPLY_CHANGED, staff)
     return True
 
@@ -206,6 +211,12 @@ def delete(reference: str, seen: str, staff: Staff) -> None:
     """Delete a saved reply. Raises as `change` does."""
     found = _to_write(reference, seen, staff)
     found.discard(found.version, _entry(found, Action.SAVED_REPLY_DELETED, staff))
+
+
+def _check_name(name: str, others: Iterable[SavedReply]) -> None:
+    """Raise `ItemChanged` if another saved reply of the same owner has the name, in capitals or not."""
+    if name.casefold() in (each.name.casefold() for each in others):
+        raise ItemChanged("A saved reply with this name already exists.", SavedReply.NAME_FIELD)
 
 
 def _to_write(reference: str, seen: str, staff: Staff) -> SavedReply:

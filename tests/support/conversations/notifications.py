@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -25,8 +26,9 @@ TOPIC = "arn:aws:sns:eu-west-2:123456789012:console-events"
 
 
 def values(**changes: Any) -> DestinationValues:
-    """What somebody sets of a destination."""
-    given = {"name": "Help desk", "kind": DestinationKind.WEBHOOK, "address": HOOK, "types": OF_COMPANIES}
+    """What somebody sets of a destination. Each name has an address of its own."""
+    address = f"{HOOK}?{quote(changes['name'])}" if "name" in changes else HOOK
+    given = {"name": "Help desk", "kind": DestinationKind.WEBHOOK, "address": address, "types": OF_COMPANIES}
     return DestinationValues(**given | changes)
 
 

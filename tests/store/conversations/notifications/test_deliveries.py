@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -29,6 +30,7 @@ from tests.support.conversations.handoff.kit import (
     COMPANY,
 )
 from tests.support.conversations.notifications import (
+    HOOK,
     LEAD,
     OTHER,
     add,
@@ -39,7 +41,6 @@ from tests.support.conversations.notifications import (
     later,
     pointers,
     rows,
-    values,
 )
 
 T = NotificationType
@@ -286,7 +287,7 @@ def test_a_second_notifier_that_comes_late_changes_nothing(store, does):
 
 def test_all_types_that_can_be_chosen_have_a_switch(store):
     for type_ in OF_COMPANIES:
-        made = add(types=(type_,))
+        made = add(types=(type_,), address=f"{HOOK}?{type_}")
         announce([happened(each, name=type_) for each in OF_COMPANIES])
         assert [each["type"] for each in rows(store) if each["destination_id"] == made.id] == [type_]
-        destinations.change(made, values(types=(type_,), is_on=False), LEAD)
+        destinations.change(made, replace(made.values, is_on=False), LEAD)

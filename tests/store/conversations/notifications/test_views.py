@@ -133,6 +133,44 @@ def test_the_list_says_how_each_one_is(store, lead):
     ]
     assert "secret-path" not in answer.content.decode()
     assert "Cucumber Recruitment" in text_of(answer)
+    for each in list_destinations(COMPANY):
+        # Its own page says the same.
+        state = {"Failing": "failing", "Gave up": "failing", "Off": "off", "Well": "on"}[each.values.name]
+        assert f"{each.values.name} {state} Webhook" in text_of(lead.get(url(each)))
+
+
+def test_the_page_of_all_companies_leads_to_those_of_one(store):
+    add(name="One")
+    add(name="Two")
+    page = signed_in(admin()).get("/team/notifications/")
+    assert "No destinations for all companies yet" in text_of(page)
+    assert "Companies with their own destinations Cucumber Recruitment : 2 destinations" in text_of(page)
+    assert f'href="{LIST}"' in page.content.decode()
+    assert "Other : " not in text_of(page)
+
+
+@pytest.mark.parametrize("sender", ["", "console@example.com"])
+def test_email_is_offered_only_where_it_is_set_up(store, lead, settings, sender):
+    settings.NOTIFICATIONS_FROM_EMAIL = sender
+    for path in (LIST, NEW):
+        page = text_of(lead.get(path))
+        assert ("an email address" in page) is bool(sender)
+        assert ("Email isn’t set up here." in page) is not bool(sender)
+
+
+def test_an_address_is_added_once(store, lead):
+    made = add(name="Pager", address=TYPED["address"])
+    again = lead.post(NEW, TYPED | {"title": "Another"})
+    assert "This address is already a destination: Pager." in text_of(again, 409)
+    assert 'value="Another"' in again.content.decode()
+    other = add(name="Desk")
+    moved = lead.post(url(other) + "change/", TYPED | {"title": "Desk", "version": 1})
+    assert "This address is already a destination: Pager." in text_of(moved, 409)
+    assert lead.post(url(made) + "change/", TYPED | {"title": "Beeper", "version": 1}).status_code == 302
+    # Another company, or all of them, may be told at the same address.
+    add(OTHER_COMPANY, address=TYPED["address"])
+    add("", address=TYPED["address"])
+    assert [each.values.name for each in list_destinations(COMPANY)] == ["Beeper", "Desk"]
 
 
 def text_of_row(row: str) -> str:
@@ -161,12 +199,12 @@ def test_adding_one_keeps_what_was_typed_until_it_is_right(store, lead):
         ({"title": ""}, "Enter a name."),
         ({"title": "x" * 61}, "60"),
         ({"kind": ""}, "Choose a kind."),
-        ({"kind": "email", "address": "team@example.com"}, "email"),
-        ({"kind": "pigeon"}, "pigeon"),
+        ({"kind": "email", "address": "team@example.com"}, "Choose one of the listed values."),
+        ({"kind": "pigeon"}, "Choose one of the listed values."),
         ({"address": ""}, "Enter an address."),
         ({"types": []}, "Choose at least one event."),
-        ({"types": ["message.not_placed"]}, "message.not_placed"),
-        ({"types": ["console.test"]}, "console.test"),
+        ({"types": ["message.not_placed"]}, "Choose one of the listed values."),
+        ({"types": ["console.test"]}, "Choose one of the listed values."),
         ({"address": f"https://{HOSTILE}/"}, "Enter an address such as https://hooks.example.com/console."),
     ],
 )

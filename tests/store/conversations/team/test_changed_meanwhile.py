@@ -13,7 +13,7 @@ from conversations.insight import budgets
 from conversations.notifications import destinations
 from tests.answers import text_of
 from tests.people import COMPANY, as_staff, member, signed_in
-from tests.support.conversations.notifications import HOOK, add
+from tests.support.conversations.notifications import add
 
 pytestmark = pytest.mark.pages
 
@@ -167,7 +167,7 @@ def test_a_destination_deleted_meanwhile_is_added_as_a_new_one(anna, ben):
     assert f'action="{action}"' in late.content.decode()
     assert ben.post(action, typed_in(late)).status_code == 302
     [found] = destinations.list_destinations(COMPANY)
-    assert (found.values.name, found.values.address) == ("My pager", HOOK)
+    assert (found.values.name, found.values.address) == ("My pager", made.values.address)
     # Who deletes it too, or clicks twice, has what they want.
     assert "The destination is deleted." in text_of(anna.post(page, {"delete": "1", "version": "1"}, follow=True))
     assert anna.get(page).status_code == 404

@@ -173,6 +173,22 @@ def test_a_wrong_form_says_what_and_keeps_what_was_typed(store, agent, typed, sa
     assert not saved(store)
 
 
+def test_an_owner_has_each_name_once(store, agent):
+    send(agent, NEW, **TYPED)
+    taken = send(agent, NEW, name="GREETING", text="Another")
+    assert (taken.status_code, errors(taken)) == (409, ["A saved reply with this name already exists."])
+    assert "Another" in text_of(taken)
+    send(agent, NEW, name="Goodbye", text="Bye")
+    [goodbye] = [each for each in service.listed(MINE, staff(AGENT)) if each.name == "Goodbye"]
+    renamed = send(agent, url_of(goodbye.reference), name="greeting", text="Bye")
+    assert (renamed.status_code, errors(renamed)) == (409, ["A saved reply with this name already exists."])
+    assert "meantime" not in text_of(renamed)
+    assert send(agent, url_of(goodbye.reference), name="GOODBYE", text="Bye").status_code == 200
+    # Those for all have names of their own.
+    added(FOR_ALL, ADMIN, "Greeting")
+    assert sorted(each["name"] for each in saved(store)) == ["GOODBYE", "Greeting", "Greeting"]
+
+
 def test_a_text_of_1600_characters_may_have_lines(store, agent):
     send(agent, NEW, name="Long", text="\r\n".join(["t" * 799, "t" * 800]))
     assert [len(each["text"]) for each in saved(store)] == [1600]

@@ -182,7 +182,7 @@ TEMPLATES = [
     }
 ]
 MESSAGE_STORAGE = "console.staff.cookies.NoticeStorage"
-FORM_RENDERER = "console.form_rendering.ConsoleRenderer"
+FORM_RENDERER = "console.templatetags.components.ConsoleRenderer"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500

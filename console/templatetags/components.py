@@ -1,19 +1,24 @@
 """Template tags and filters of every page: icons, states, form fields, and times in the person's zone.
 
 Their HTML is in templates/components/. On the page of a refused form the first wrong field has the focus, and the
-title says that there is an error, even without scripts.
+title says that there is an error, even without scripts. Nothing that is typed into a field is cut, and errors are in
+the product's own words: `settings.FORM_RENDERER` names `ConsoleRenderer`, so that no form has to do anything for it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
+from django.core import validators
+from django.core.exceptions import ValidationError
 from django.core.files.storage import storages
-from django.forms import BaseForm, BaseFormSet, BoundField
-from django.forms.utils import flatatt
+from django.forms import BaseForm, BaseFormSet, BoundField, fields
+from django.forms.renderers import TemplatesSetting
+from django.forms.utils import ErrorList, flatatt
 from django.template import Context
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
@@ -270,3 +275,75 @@ def span(value: timedelta | None) -> str:
 def in_unit(value: charts.Number | None, unit: charts.Unit) -> str:
     """Show a number of a chart in its unit: `1,204`, `1 h 10 min`, `$1.20`, `42%`; a dash for none."""
     return charts.format_value(value, unit)
+
+
+# --- How fields are rendered ------------------------------------------------------------------------------------------
+
+
+def _count(number: Any) -> str:
+    """Write a limit as people read it; dates and the like as they are."""
+    return f"{number:,}" if isinstance(number, int | Decimal) else str(number)
+
+
+def _too_many(error: Mapping[str, Any]) -> str:
+    most, length = error["limit_value"], error["show_value"]
+    return f"{length - most:,} too many: up to {most:,} characters."
+
+
+def _decimals(error: Mapping[str, Any]) -> str:
+    return f"Use at most {error['max']} decimal{'' if error['max'] == 1 else 's'}."
+
+
+# Words by the code of an error, from its parameters.
+_WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "required": lambda _: "Fill this in.",
+    "invalid_choice": lambda _: "Choose one of the listed values.",
+    "invalid_list": lambda _: "Choose from the listed values.",
+    "max_length": _too_many,
+    "min_value": lambda error: f"Enter {_count(error['limit_value'])} or more.",
+    "max_value": lambda error: f"Enter {_count(error['limit_value'])} or less.",
+    "max_decimal_places": _decimals,
+    "null_characters_not_allowed": lambda _: "Remove the characters that are not allowed.",
+}
+
+
+def _stock_messages() -> Iterator[Any]:
+    """Yield Django's own messages. A field or validator with words of its own keeps them."""
+    for kind in vars(fields).values():
+        yield from getattr(kind, "default_error_messages", {}).values()
+    for kind in (*vars(validators).values(), validators.DecimalValidator):
+        yield getattr(kind, "message", None)
+    yield from validators.DecimalValidator.messages.values()
+
+
+_STOCK = [each for each in _stock_messages() if each is not None]
+
+
+def reword(error: ValidationError) -> ValidationError:
+    """Return a stock error of Django in the product's words, and any other one as it is."""
+    if error.code in _WORDS and any(error.message is each for each in _STOCK):
+        return ValidationError(_WORDS[error.code or ""](error.params or {}), code=error.code)
+    return error
+
+
+class ConsoleField(BoundField):
+    """A field on a page."""
+
+    @property
+    def errors(self) -> ErrorList:
+        """Return the errors in the product's words."""
+        found = super().errors
+        words = [reword(each) for each in found.as_data()]
+        # `error_class` is the whole class attribute; its constructor adds the first word.
+        more = found.error_class.removeprefix("errorlist").strip() or None
+        return type(found)(words, more, found.renderer, found.field_id)  # type: ignore[attr-defined]
+
+    def as_widget(self, widget: Any = None, attrs: Any = None, only_initial: bool = False) -> Any:
+        """Render the widget without `maxlength`, with which browsers cut what is pasted, and say nothing."""
+        return super().as_widget(widget, {"maxlength": False, **(attrs or {})}, only_initial)
+
+
+class ConsoleRenderer(TemplatesSetting):
+    """Django's renderer with the project's templates and `ConsoleField`."""
+
+    bound_field_class = ConsoleField

@@ -149,6 +149,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     token = seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off_of(item)), Staff.of(by))
     give = {"token": token, "receiver": f"colleague:{side.username}", "why": "knows the case"}
     groups = reverse("agent-groups", args=[side.company_id])
+    changed = DESTINATION | {"address": "https://hooks.example/changed"}
     managers = {"title": "Managers", "members": [side.username], "version": "1"}
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
@@ -165,7 +166,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
                 {"do": "renew", "version": "1"},
             )
         ],
-        "destination-change": [(_destination("destination-change", side, "another"), DESTINATION | {"version": "1"})],
+        "destination-change": [(_destination("destination-change", side, "another"), changed | {"version": "1"})],
         "notices": [(reverse("notices"), {"id": "told"})],
         "availability": [(reverse("availability"), {"available": "no"})],
         "conversation-give": [(reverse("conversation-give", args=[reference_of(*side.keys["email"])]), give)],

@@ -182,6 +182,11 @@ def _answer_stale(
     return answer(request, page.template, context | _carry(page.form, now) | {"stale": stale}, error)
 
 
+def list_differences(form: Any, stored: Mapping[str, Any]) -> list[FormDifference]:
+    """Return the fields of a posted form that differ from what is stored, in order. Nobody knows who changed them."""
+    return _merge(form, "", StoredForm(0, dict(stored)), "")[1]
+
+
 def _merge(form: Any, opened: str, now: StoredForm, other: str) -> tuple[str, list[FormDifference]]:
     """Let untouched fields take what is stored; return what to do, and the fields that differ, in order.
 

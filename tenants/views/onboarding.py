@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
-from console.form_pages import FORM_METHODS
+from console.form_pages import FORM_METHODS, list_differences
 from console.permissions import Permission, Staff
 from console.store.calls import run_alongside
 from tenants import onboarding, settings
@@ -121,8 +122,11 @@ class _OnboardingPage:
                 raise DraftChanged
             onboarding.save_draft(self.tenant.tenant_id, draft, self.request.staff)
         except DraftChanged as error:
-            self.draft = onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
-            return self.show(error, problem=str(error), form=form)
+            read, self.draft = self.draft, onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
+            # The form was made from the draft as this request read it.
+            is_known = isinstance(form, BaseForm) and read.version == self.draft.version
+            differences = list_differences(form, form.initial) if is_known else []
+            return self.show(error, problem=str(error), form=form, differences=differences)
         except FAILURES as error:
             return self.show(error, problem=describe_error(error, "the tenant"), form=form)
         return self.onward()

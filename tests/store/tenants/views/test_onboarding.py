@@ -121,6 +121,9 @@ def test_the_back_button_shows_what_was_saved_and_an_old_form_is_told(store, nov
     assert answer.status_code == 409
     page = text_of(answer)
     assert "Somebody else, or another of your tabs, saved a step in the meantime" in page
+    assert "How your form differs from what is stored now" in page
+    assert "<bdi>robin@acme.example</bdi>" in page
+    assert "<bdi>second@acme.example</bdi>" in page
     assert 'value="second@acme.example"' in page
     assert novak.post(url("admin"), inputs(page)).status_code == 302
 

@@ -1,7 +1,6 @@
 """What a posted form carries; responses to failed forms, and to a GET of an address that only takes forms."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
@@ -28,19 +27,6 @@ def posted_version(request: HttpRequest) -> int:
 def posted_text(request: HttpRequest, name: str) -> str:
     """Return a text field with CRLF as LF, as the limits count it."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
-
-
-@contextmanager
-def refresh_version_on_conflict(context: dict[str, Any], read: Callable[[], int]) -> Iterator[None]:
-    """Update `context["version"]` on a `Conflict`, so that the form can be sent again; re-raise the error.
-
-    `read` returns the current version.
-    """
-    try:
-        yield
-    except Conflict:
-        context["version"] = read()
-        raise
 
 
 def post_only_form(page: str, *arguments: str) -> Callable[[View], View]:

@@ -65,3 +65,10 @@ def test_a_group_needs_a_member(lead):
     assert "Choose at least one member." in text_of(answer)
     assert 'value="Night team"' in text_of(answer)
     assert groups.of_company(COMPANY) == []
+
+
+def test_a_limit_in_minutes_is_said_in_days_too(lead):
+    answer = lead.post(LEVELS, {"first_answer": "43201", "next_answer": "0", "version": "0"})
+    assert answer.status_code == 422
+    assert "Enter 43,200 minutes (30 days) or less." in text_of(answer)
+    assert "Enter 1 or more." in text_of(answer)

@@ -338,7 +338,7 @@ def test_extra_fields_are_never_stored(store, ada):
         ("time_zone", "Mars/Olympus", "Choose one of these time zones."),
         ("other", "STAFF#x", "is not a company or tenant id"),
         ("companies", ["x" * 201], "is not a company or tenant id"),
-        ("display_name", "x" * 81, "at most 80"),
+        ("display_name", "x" * 81, "too many: up to 80 characters."),
         ("display_name", "a\u202eb", "printable"),
     ],
 )

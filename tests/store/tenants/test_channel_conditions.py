@@ -186,7 +186,7 @@ def test_nothing_is_completed_for_a_tenant_deleted_meanwhile(store):
     store.put("TENANTS", BARE)
     with (
         meanwhile(lambda: delete(store, "outlocks", "META")),
-        pytest.raises(Conflict, match="Somebody else is changing this right now"),
+        pytest.raises(NotFound, match="This tenant no longer exists"),
     ):
         channels.complete("outlocks", BOT, OLGA)
     assert of(store, "outlocks")[BOT.key] == BARE

@@ -250,7 +250,7 @@ def test_a_week_in_which_nothing_happened(store):
 def test_it_is_told_on_monday_morning_to_who_asked_for_it(store, monkeypatch):
     two_weeks()
     at(monkeypatch, 2026, 11, 17, 12)
-    add(types=(T.WAITING,))
+    add(name="Desk", types=(T.WAITING,))
     wants = add(types=(T.WEEKLY_SUMMARY,))
     add("", types=(T.WEEKLY_SUMMARY,))
     at(monkeypatch, 2026, 11, 23, 5, 59)
@@ -272,7 +272,7 @@ def test_a_worker_that_runs_late_in_the_week_tells_it_but_none_of_before_a_desti
     two_weeks()
     add(types=(T.WEEKLY_SUMMARY,))
     at(monkeypatch, 2026, 11, 28, 20)
-    add(types=(T.WEEKLY_SUMMARY,))
+    add(name="Later", types=(T.WEEKLY_SUMMARY,))
     look()
     assert len(told(store)) == 1
     # Of a week in which nothing happened, before which something did, there is something to tell; then no more.

@@ -247,7 +247,9 @@ def test_a_button_that_knew_of_no_messages_asks_first(store, held, client):
     """As the button of a row does, which does not read messages."""
     answer = client.post(f"{PAGE}hand-off/", {"intent": seal_intent(form(BACK), ANA)})
     assert answer.status_code == 409
-    assert "The customer&#x27;s last 2 messages have no answer." in answer.content.decode()
+    content = answer.content.decode()
+    assert "Return to AI: who answers?" in content
+    assert "2 messages have no answer:" in content
 
 
 def test_without_unanswered_messages_one_click_returns_it(store, client):

@@ -93,9 +93,11 @@ def _can_be_kept(name: str, value: str) -> bool:
 
 
 def address_of(of: FilteredList, filters: Mapping[str, str]) -> str:
-    """Return the URL of a list with these filters, as the list itself writes it."""
+    """Return the URL of a list with these filters, as the list itself writes it; of all companies without one."""
     if of is FilteredList.QUEUE:
         return f"{reverse('queue')}?{urlencode(filters)}"
+    if "company" not in filters:
+        return reverse("conversations")
     query = {name: value for name, value in filters.items() if name not in _PLACES[of]}
     ids = [filters["company"], *([filters["project"]] if "project" in filters else [])]
     return url_of("project" if "project" in filters else "company", *ids, query=query)

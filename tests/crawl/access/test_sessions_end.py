@@ -148,7 +148,7 @@ OF_ALL: dict[str, Ending] = {
     "a higher role": lambda scene: scene.change(role="admin"),
     "a narrower scope": lambda scene: services.change(scene.username, scope=[], actor=COMMAND_LINE),
     "another scope": lambda scene: scene.change(other="company:ci-bbb-002"),
-    "a wider scope": lambda scene: scene.change(everything="on"),
+    "a wider scope": lambda scene: scene.change(other="", everything="on"),
     "disabled": lambda scene: scene.manage("disable"),
     "disabled and enabled": lambda scene: (scene.manage("disable"), scene.manage("enable")),
     "disabled at the command line": lambda scene: services.disable(scene.username, actor=COMMAND_LINE),

@@ -175,7 +175,7 @@ def shows_again(visit: Visit) -> bool:
     A reply that may not go again is there to be copied, for its author.
     """
     about_conversation = ("conversation-hand-off", "conversation-reply-again", "conversation-reply-undo")
-    has_form = visit.route.startswith("tenant") or visit.route == "destination-change"
+    has_form = visit.route.startswith("tenant") or visit.route in ("destination-change", "agent-groups")
     return visit.route in about_conversation or (has_form and visit.status in (409, 422))
 
 

@@ -89,6 +89,7 @@ def test_the_address_is_as_the_list_spells_it():
     company = {"company": "ci a", "status": "is:failed"}
     assert address_of(CONVERSATIONS, company) == "/conversations/companies/ci%20a/?status=is%3Afailed"
     project = {"company": "c", "project": "p", "task": "1"}
+    assert address_of(CONVERSATIONS, {"project": "p"}) == "/conversations/"
     assert address_of(CONVERSATIONS, project) == "/conversations/companies/c/projects/p/?task=1"
 
 

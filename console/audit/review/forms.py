@@ -172,7 +172,7 @@ class ReviewForm(DaysForm):
         if not found and not scope.everything:
             raise forms.ValidationError("No company in your scope has that name or id.")
         if not found and not is_company_known(typed):
-            raise forms.ValidationError(f"No company or tenant has the name or id {typed}.")
+            raise forms.ValidationError(f"No company or tenant has the name or id {redact(typed)}.")
         if len(found) > 1:
             which = ", ".join(f"{names[each]} ({each})" for each in found[:MOST_NAMED])
             raise forms.ValidationError(f"Several have that name: {which}. Choose one.")

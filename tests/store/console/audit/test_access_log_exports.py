@@ -126,6 +126,7 @@ def test_an_export_of_which_nothing_can_be_read_may_hold_it(stored, payload):
 def test_what_an_export_records_is_what_is_read_here(stored):
     """The entry's words are those of the review: another spelling there has to fail here."""
     client = signed_in(auditor())
+    put(stored, clock.now(), "hand_off.take", "ci-bbb-002#1", OTHER_COMPANY)
     excluded = (f"company={OTHER_COMPANY}", f"until={on(30)}", f"since={on(1)}", "group=accounts")
     for query in (f"company={COMPANY}&since={on(15)}", *excluded):
         assert client.post(f"/audit/export/?{query}", {"format": "csv"}).status_code == 200

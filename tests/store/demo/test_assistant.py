@@ -12,6 +12,8 @@ from demo import platform
 from demo.assistant import THINKS_FOR, Assistant
 from tests.store.demo.test_platform import NOW, STEPHEN, demo  # noqa: F401 a fixture
 
+# moto has queues, and dynoxide none.
+pytestmark = pytest.mark.pages
 KEY = dict(zip(("primary_channel", "conversation_id"), STEPHEN, strict=True))
 
 
